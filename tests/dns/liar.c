@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A name server that misbehaves as the first label of the name asked says.
+ *
+ * usage: liar ADDRESS [PORT]
+ *
+ *   live[-X]		A 192.0.2.5, AAAA 2001:db8::5
+ *   nxdomain, servfail, refused, formerr, notimp[-X]	that rcode
+ *   nodata[-X]		no error and no answer
+ *   delay-N[-X]	as live, N ms late
+ *   silent[-X]		nothing, ever
+ *   drop-N[-X]		nothing to the first N questions for that name, then as live
+ *   trunc[-X]		truncated, and TCP connections closed without an answer
+ *   tcp[-X]		truncated, and answered over TCP
+ *   wrongid[-X]	as live under another transaction id
+ *   wrongname[-X]	as live for another question
+ *   garbage[-X]	the question's id, then rubbish
+ *   short[-X]		three octets
+ *   ttl-N[-X]		as live with a TTL of N seconds
+ *   aonly[-X]		A as live, AAAA nxdomain (as broken load balancers do)
+ *   four-BEHAVIOUR	A as live, AAAA as BEHAVIOUR says
+ *   six-BEHAVIOUR	AAAA as live, A as BEHAVIOUR says
+ *   count-N		A 10.x.y.z: the number of questions before this one (of TCP: connections)
+ *
+ * Anything else is answered as live. SIGTERM ends it.
+ */
+#include <arpa/inet.h>
+#include <arpa/nameser.h>
+#include <err.h>
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/queue.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { HEAD_LEN = 12, MESSAGE_MAX = 512, DROP_SLOTS = 1 << 16 };
+
+struct answer {
+	TAILQ_ENTRY(answer) entry;
+	uint64_t due_ms;
+	struct sockaddr_storage to;
+	socklen_t to_len;
+	size_t len;
+	uint8_t bytes[MESSAGE_MAX];
+};
+
+struct question {
+	char label[64];		/* the first label, in lower case */
+	uint16_t type;
+	size_t end;		/* offset behind the question section */
+	uint32_t hash;		/* of name and type */
+	bool tcp;
+};
+
+static TAILQ_HEAD(answers, answer) late = TAILQ_HEAD_INITIALIZER(late);
+static uint8_t dropped[DROP_SLOTS];
+static uint32_t asked;
+
+static uint64_t now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
+}
+
+/* Returns false for what is no question of one name. */
+static bool parse(const uint8_t *msg, size_t len, struct question *q)
+{
+	size_t at = HEAD_LEN;
+
+	if (len < HEAD_LEN || msg[4] || msg[5] != 1)
+		return false;
+	q->hash = 5381;
+	while (at < len && msg[at]) {
+		if (msg[at] > 63)
+			return false;
+		at += msg[at] + 1U;
+	}
+	if (at + 5 > len)
+		return false;
+	for (size_t i = HEAD_LEN; i < at + 3; i++)
+		q->hash = q->hash * 33 + msg[i];
+	for (size_t i = 0; i < msg[HEAD_LEN]; i++) {
+		uint8_t c = msg[HEAD_LEN + 1 + i];
+
+		q->label[i] = (char)(c >= 'A' && c <= 'Z' ? c + 32 : c);
+	}
+	q->label[msg[HEAD_LEN]] = '\0';
+	q->type = (uint16_t)(msg[at + 1] << 8 | msg[at + 2]);
+	q->end = at + 5;
+	return true;
+}
+
+/* Behaviour w is asked for: returns what follows "w-", "" for a bare w, NULL for another. */
+static const char *rest_of(const char *label, const char *w)
+{
+	size_t n = strlen(w);
+
+	if (strncmp(label, w, n))
+		return NULL;
+	return label[n] == '-' ? label + n + 1 : label[n] ? NULL : "";
+}
+
+static void start(struct answer *a, const uint8_t *msg, const struct question *q, unsigned rcode)
+{
+	memcpy(a->bytes, msg, q->end);
+	a->bytes[2] = (uint8_t)(0x84 | (msg[2] & 1));
+	a->bytes[3] = (uint8_t)(0x80 | rcode);
+	memset(a->bytes + 6, 0, 6);
+	a->len = q->end;
+}
+
+static void add_record(struct answer *a, uint16_t type, uint32_t ttl, const void *data, uint8_t n)
+{
+	uint8_t *p = a->bytes + a->len;
+	const uint8_t fixed[12] = { 0xc0, HEAD_LEN, 0, (uint8_t)type, 0, ns_c_in,
+				    (uint8_t)(ttl >> 24), (uint8_t)(ttl >> 16),
+				    (uint8_t)(ttl >> 8), (uint8_t)ttl, 0, n };
+
+	memcpy(p, fixed, sizeof(fixed));
+	memcpy(p + sizeof(fixed), data, n);
+	a->len += sizeof(fixed) + n;
+	a->bytes[7]++;
+}
+
+static void add_live(struct answer *a, const struct question *q, uint32_t ttl)
+{
+	static const uint8_t v4[4] = { 192, 0, 2, 5 };
+	static const uint8_t v6[16] = { 0x20, 0x01, 0x0d, 0xb8, [15] = 5 };
+
+	if (q->type == ns_t_a)
+		add_record(a, ns_t_a, ttl, v4, sizeof(v4));
+	else if (q->type == ns_t_aaaa)
+		add_record(a, ns_t_aaaa, ttl, v6, sizeof(v6));
+}
+
+static void add_count(struct answer *a, const struct question *q)
+{
+	const uint8_t v4[4] = { 10, (uint8_t)(asked >> 16), (uint8_t)(asked >> 8),
+				(uint8_t)asked };
+
+	if (q->type == ns_t_a)
+		add_record(a, ns_t_a, 0, v4, sizeof(v4));
+}
+
+static bool lie_by_rcode(struct answer *a, const uint8_t *msg, const struct question *q,
+			 const char *how)
+{
+	static const struct { const char *name; unsigned rcode; } rcodes[] = {
+		{ "nxdomain", ns_r_nxdomain }, { "servfail", ns_r_servfail },
+		{ "refused", ns_r_refused }, { "formerr", ns_r_formerr },
+		{ "notimp", ns_r_notimpl }, { "nodata", ns_r_noerror },
+	};
+
+	for (size_t i = 0; i < sizeof(rcodes) / sizeof(*rcodes); i++) {
+		if (!rest_of(how, rcodes[i].name))
+			continue;
+		start(a, msg, q, rcodes[i].rcode);
+		return true;
+	}
+	if (!rest_of(how, "aonly") || q->type == ns_t_a)
+		return false;
+	start(a, msg, q, ns_r_nxdomain);
+	return true;
+}
+
+static void lie_by_form(struct answer *a, const struct question *q, const char *how)
+{
+	if (rest_of(how, "trunc") || (rest_of(how, "tcp") && !q->tcp)) {
+		a->bytes[2] |= 0x02;
+	} else if (rest_of(how, "wrongid")) {
+		a->bytes[0] ^= 0xff;
+	} else if (rest_of(how, "wrongname")) {
+		a->bytes[HEAD_LEN + 1] ^= 0x01;
+	} else if (rest_of(how, "garbage")) {
+		memset(a->bytes + 4, 0xee, a->len - 4);
+	} else if (rest_of(how, "short")) {
+		a->len = 3;
+	}
+}
+
+/* Returns false where the lie is silence. */
+static bool lie(struct answer *a, const uint8_t *msg, struct question *q)
+{
+	const char *how = q->label, *n;
+	uint32_t ttl = 60;
+
+	if ((n = rest_of(how, "four")) || (n = rest_of(how, "six"))) {
+		bool live = q->type == (how[0] == 'f' ? ns_t_a : ns_t_aaaa);
+
+		how = live ? "live" : n;
+	}
+	if (rest_of(how, "silent") || (q->tcp && rest_of(how, "trunc")))
+		return false;
+	if ((n = rest_of(how, "drop")) &&
+	    dropped[q->hash % DROP_SLOTS]++ < strtoul(n, NULL, 10))
+		return false;
+	if (lie_by_rcode(a, msg, q, how))
+		return true;
+	start(a, msg, q, ns_r_noerror);
+	if ((n = rest_of(how, "delay")))
+		a->due_ms += strtoul(n, NULL, 10);
+	if ((n = rest_of(how, "ttl")))
+		ttl = (uint32_t)strtoul(n, NULL, 10);
+	if (rest_of(how, "count"))
+		add_count(a, q);
+	else
+		add_live(a, q, ttl);
+	lie_by_form(a, q, how);
+	return true;
+}
+
+static void send_due(int fd)
+{
+	struct answer *a;
+
+	while ((a = TAILQ_FIRST(&late)) && a->due_ms <= now_ms()) {
+		sendto(fd, a->bytes, a->len, 0, (struct sockaddr *)&a->to, a->to_len);
+		TAILQ_REMOVE(&late, a, entry);
+		free(a);
+	}
+}
+
+static void keep_late(struct answer *a)
+{
+	struct answer *before;
+
+	TAILQ_FOREACH_REVERSE(before, &late, answers, entry)
+		if (before->due_ms <= a->due_ms)
+			break;
+	if (before)
+		TAILQ_INSERT_AFTER(&late, before, a, entry);
+	else
+		TAILQ_INSERT_HEAD(&late, a, entry);
+}
+
+static void serve_udp(int fd)
+{
+	struct answer *a = calloc(1, sizeof(*a));
+	uint8_t msg[MESSAGE_MAX];
+	struct question q = { 0 };
+	ssize_t n;
+
+	if (!a)
+		err(1, "calloc");
+	a->to_len = sizeof(a->to);
+	a->due_ms = now_ms();
+	n = recvfrom(fd, msg, sizeof(msg), MSG_DONTWAIT, (struct sockaddr *)&a->to, &a->to_len);
+	if (n < 0 || !parse(msg, (size_t)n, &q) || !lie(a, msg, &q)) {
+		free(a);
+		asked += n >= 0;
+		return;
+	}
+	asked++;
+	keep_late(a);
+}
+
+/* One question and its answer; returns false at the end of the connection. */
+static bool serve_stream(int fd)
+{
+	struct question q = { .tcp = true };
+	struct answer a = { 0 };
+	uint8_t msg[MESSAGE_MAX], length[2];
+	size_t len;
+
+	if (recv(fd, length, sizeof(length), MSG_WAITALL) != sizeof(length))
+		return false;
+	len = (size_t)(length[0] << 8 | length[1]);
+	if (len > sizeof(msg) || recv(fd, msg, len, MSG_WAITALL) != (ssize_t)len)
+		return false;
+	if (!parse(msg, len, &q) || !lie(&a, msg, &q))
+		return false;
+	length[0] = (uint8_t)(a.len >> 8);
+	length[1] = (uint8_t)a.len;
+	send(fd, length, sizeof(length), MSG_MORE | MSG_NOSIGNAL);
+	send(fd, a.bytes, a.len, MSG_NOSIGNAL);
+	return true;
+}
+
+/* A process each: clients keep their connections, and delays must hold up nobody. */
+static void serve_tcp(int listener)
+{
+	int fd = accept(listener, NULL, NULL);
+
+	if (fd < 0)
+		return;
+	asked++;
+	if (fork() == 0) {
+		while (serve_stream(fd))
+			;
+		_exit(0);
+	}
+	close(fd);
+}
+
+static int open_socket(const char *address, const char *port, int type)
+{
+	struct sockaddr_in sin = { .sin_family = AF_INET,
+				   .sin_port = htons((uint16_t)strtoul(port, NULL, 10)) };
+	const int on = 1, room = 4 << 20;
+	int fd;
+
+	if (inet_pton(AF_INET, address, &sin.sin_addr) != 1)
+		errx(2, "%s: no IPv4 address", address);
+	fd = socket(AF_INET, type | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		err(1, "socket");
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &room, sizeof(room));
+	if (bind(fd, (struct sockaddr *)&sin, sizeof(sin)))
+		err(1, "bind %s port %s", address, port);
+	if (type == SOCK_STREAM && listen(fd, 128))
+		err(1, "listen");
+	return fd;
+}
+
+int main(int argc, char **argv)
+{
+	const char *port = argc > 2 ? argv[2] : "53";
+	struct pollfd fds[2] = { { .events = POLLIN }, { .events = POLLIN } };
+
+	if (argc < 2)
+		errx(2, "usage: liar ADDRESS [PORT]");
+	signal(SIGCHLD, SIG_IGN);
+	fds[0].fd = open_socket(argv[1], port, SOCK_DGRAM);
+	fds[1].fd = open_socket(argv[1], port, SOCK_STREAM);
+	for (;;) {
+		int wait = -1;
+
+		send_due(fds[0].fd);
+		if (!TAILQ_EMPTY(&late))
+			wait = (int)(TAILQ_FIRST(&late)->due_ms - now_ms());
+		/* A due time passed between the two looks at the clock is no reason to sleep. */
+		if (!TAILQ_EMPTY(&late) && wait < 0)
+			wait = 0;
+		if (poll(fds, 2, wait) < 0 && errno != EINTR)
+			err(1, "poll");
+		if (fds[0].revents)
+			serve_udp(fds[0].fd);
+		if (fds[1].revents)
+			serve_tcp(fds[1].fd);
+	}
+}
