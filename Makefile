@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# A door to Meson: make, make check, make demo, make bench, make install DESTDIR= PREFIX=, make clean.
+
+PREFIX ?= /usr/local
+BUILD ?= build
+
+.PHONY: all deps check check-vm demo bench bench-vm install clean
+
+all: $(BUILD)/build.ninja
+	@ninja -C $(BUILD)
+
+$(BUILD)/build.ninja: | deps
+	@meson setup $(BUILD) --prefix=$(PREFIX)
+
+# Installs what is missing (Debian); does nothing, and needs no root, where all is there.
+deps:
+	@scripts/install-deps
+
+check: all
+	@scripts/check
+
+check-vm: all
+	@tests/vm/run
+
+demo: all
+	@scripts/demo
+
+bench: all
+	@scripts/bench
+
+bench-vm: all
+	@bench/vm-run
+
+install: all
+	@meson configure $(BUILD) --prefix=$(PREFIX)
+	@DESTDIR=$(DESTDIR) meson install -C $(BUILD)
+
+clean:
+	@rm -rf $(BUILD) build-*

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * RDMA connection management and address resolution. Layouts, numbers and symbol versions are those of librdmacm.so.1.
+ *
+ * Unless a call says otherwise: it returns 0, or -1 with errno set to a positive errno; any number of threads may call
+ * it; it neither blocks nor prints; pointers passed in are not kept.
+ */
+#ifndef RAI_RDMA_CMA_H
+#define RAI_RDMA_CMA_H
+#define RDMA_CMA_H
+
+#include <infiniband/sa.h>
+#include <infiniband/verbs.h>
+#include <netinet/in.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What an event says; 0-15 are the kernel's, 16 and 17 the kernel's (Linux 6.18) or the library's, 18 the user's. */
+enum rdma_cm_event_type {
+	RDMA_CM_EVENT_ADDR_RESOLVED,
+	RDMA_CM_EVENT_ADDR_ERROR,
+	RDMA_CM_EVENT_ROUTE_RESOLVED,
+	RDMA_CM_EVENT_ROUTE_ERROR,
+	RDMA_CM_EVENT_CONNECT_REQUEST,
+	RDMA_CM_EVENT_CONNECT_RESPONSE,
+	RDMA_CM_EVENT_CONNECT_ERROR,
+	RDMA_CM_EVENT_UNREACHABLE,
+	RDMA_CM_EVENT_REJECTED,
+	RDMA_CM_EVENT_ESTABLISHED,
+	RDMA_CM_EVENT_DISCONNECTED,
+	RDMA_CM_EVENT_DEVICE_REMOVAL,
+	RDMA_CM_EVENT_MULTICAST_JOIN,
+	RDMA_CM_EVENT_MULTICAST_ERROR,
+	RDMA_CM_EVENT_ADDR_CHANGE,
+	RDMA_CM_EVENT_TIMEWAIT_EXIT,
+	RDMA_CM_EVENT_ADDRINFO_RESOLVED,	/* status 0, param.arg: number of results found */
+	RDMA_CM_EVENT_ADDRINFO_ERROR,		/* status -errno, param.arg: EAI_* code or MAD status */
+	RDMA_CM_EVENT_USER,			/* from rdma_write_cm_event() */
+	RDMA_CM_EVENT_INTERNAL			/* never delivered */
+};
+
+/* IBTA annex A11: bytes 4 and 5 of the service id. */
+enum rdma_port_space {
+	RDMA_PS_IPOIB = 0x0002,
+	RDMA_PS_TCP = 0x0106,
+	RDMA_PS_UDP = 0x0111,
+	RDMA_PS_IB = 0x013F
+};
+
+#define RDMA_IB_IP_PS_MASK 0xFFFFFFFFFFFF0000ULL
+#define RDMA_IB_IP_PORT_MASK 0x000000000000FFFFULL
+#define RDMA_IB_IP_PS_TCP 0x0000000001060000ULL
+#define RDMA_IB_IP_PS_UDP 0x0000000001110000ULL
+#define RDMA_IB_PS_IB 0x00000000013F0000ULL
+
+/* Q_Key of every UD queue pair that the connection manager sets up. */
+#define RDMA_UDP_QKEY 0x01234567
+
+struct rdma_ib_addr {
+	union ibv_gid sgid;
+	union ibv_gid dgid;
+	__be16 pkey;
+};
+
+struct rdma_addr {
+	union {
+		struct sockaddr src_addr;
+		struct sockaddr_in src_sin;
+		struct sockaddr_in6 src_sin6;
+		struct sockaddr_storage src_storage;
+	};
+	union {
+		struct sockaddr dst_addr;
+		struct sockaddr_in dst_sin;
+		struct sockaddr_in6 dst_sin6;
+		struct sockaddr_storage dst_storage;
+	};
+	union {
+		struct rdma_ib_addr ibaddr;
+	} addr;
+};
+
+struct rdma_route {
+	struct rdma_addr addr;
+	struct ibv_sa_path_rec *path_rec;
+	int num_paths;
+};
+
+/* fd is readable exactly when rdma_get_cm_event() would return an event at once; set O_NONBLOCK on it by fcntl(2). */
+struct rdma_event_channel {
+	int fd;
+};
+
+/* A CM ID. An application reads its fields and writes context only. */
+struct rdma_cm_id {
+	struct ibv_context *verbs;
+	struct rdma_event_channel *channel;
+	void *context;
+	struct ibv_qp *qp;
+	struct rdma_route route;
+	enum rdma_port_space ps;
+	uint8_t port_num;
+	struct rdma_cm_event *event;	/* synchronous ids: outcome of the last call; don't ack it */
+	struct ibv_comp_channel *send_cq_channel;
+	struct ibv_cq *send_cq;
+	struct ibv_comp_channel *recv_cq_channel;
+	struct ibv_cq *recv_cq;
+	struct ibv_srq *srq;
+	struct ibv_pd *pd;
+	enum ibv_qp_type qp_type;
+};
+
+enum {
+	RDMA_MAX_RESP_RES = 0xFF,
+	RDMA_MAX_INIT_DEPTH = 0xFF
+};
+
+struct rdma_conn_param {
+	const void *private_data;
+	uint8_t private_data_len;
+	uint8_t responder_resources;
+	uint8_t initiator_depth;
+	uint8_t flow_control;
+	uint8_t retry_count;		/* not used by rdma_accept() */
+	uint8_t rnr_retry_count;
+	uint8_t srq;			/* this and the next: only where the id has no QP of its own */
+	uint32_t qp_num;
+};
+
+struct rdma_ud_param {
+	const void *private_data;
+	uint8_t private_data_len;
+	struct ibv_ah_attr ah_attr;
+	uint32_t qp_num;
+	uint32_t qkey;
+};
+
+/* Valid until rdma_ack_cm_event(). status: 0 or a negative errno; for REJECTED the CM's reject reason. */
+struct rdma_cm_event {
+	struct rdma_cm_id *id;
+	struct rdma_cm_id *listen_id;
+	enum rdma_cm_event_type event;
+	int status;
+	union {
+		struct rdma_conn_param conn;
+		struct rdma_ud_param ud;
+		uint64_t arg;
+	} param;
+};
+
+#define RAI_PASSIVE 0x00000001		/* the address is for rdma_bind_addr(): result in ai_src_addr */
+#define RAI_NUMERICHOST 0x00000002	/* node is a number: no name service is asked */
+#define RAI_NOROUTE 0x00000004		/* no path records wanted */
+#define RAI_FAMILY 0x00000008		/* ai_family says how to read node */
+#define RAI_SA 0x00000010		/* service is a service record of the InfiniBand SA */
+#define RAI_DNS 0x00000020		/* node is a host name */
+
+/* One result, chained by ai_next. A list is one object: free it from its head, with rdma_freeaddrinfo(). */
+struct rdma_addrinfo {
+	int ai_flags;
+	int ai_family;
+	int ai_qp_type;
+	int ai_port_space;
+	socklen_t ai_src_len;
+	socklen_t ai_dst_len;
+	struct sockaddr *ai_src_addr;
+	struct sockaddr *ai_dst_addr;
+	char *ai_src_canonname;
+	char *ai_dst_canonname;
+	size_t ai_route_len;		/* bytes */
+	void *ai_route;			/* array of struct ibv_path_data */
+	size_t ai_connect_len;
+	void *ai_connect;
+	struct rdma_addrinfo *ai_next;
+};
+
+/* ---- Event channels and events ---- */
+
+/*
+ * Makes an event channel. Returns it, or NULL with errno:
+ *   ENODEV   the machine has no RDMA device and RAI_DEVICELESS=1 is not in the environment
+ *   EACCES   there is one, but this process may use neither the rdma_cm nor an umad device
+ *   ENOMEM, EMFILE, ENFILE
+ * Freed by rdma_destroy_event_channel().
+ */
+struct rdma_event_channel *rdma_create_event_channel(void);
+
+/* Frees a channel. Its ids are to be destroyed, or migrated away, before. NULL: nothing. */
+void rdma_destroy_event_channel(struct rdma_event_channel *channel);
+
+/*
+ * Takes the next event; waits for one unless channel->fd has O_NONBLOCK. Every event taken is to be acked. errno:
+ *   EAGAIN   none is due and the descriptor has O_NONBLOCK
+ *   EINTR    a signal handler installed without SA_RESTART ran while it waited
+ *   EINVAL   NULL
+ */
+int rdma_get_cm_event(struct rdma_event_channel *channel, struct rdma_cm_event **event);
+
+/* Gives an event back; it and what it points to are freed. rdma_destroy_id() of its id waits for this. errno: EINVAL. */
+int rdma_ack_cm_event(struct rdma_cm_event *event);
+
+/*
+ * Puts an event of the application's own on the channel of id: event must be RDMA_CM_EVENT_USER; status and arg are
+ * delivered as given. Wakes a thread that waits in rdma_get_cm_event(). errno: EINVAL, ENOMEM.
+ */
+int rdma_write_cm_event(struct rdma_cm_id *id, enum rdma_cm_event_type event, int status, uint64_t arg);
+
+/* The name of an event, "RDMA_CM_EVENT_..."; "UNKNOWN EVENT" for any other number. Never NULL; never freed. */
+const char *rdma_event_str(enum rdma_cm_event_type event);
+
+/* ---- CM IDs ---- */
+
+/*
+ * Makes an id. channel NULL: a synchronous id, whose calls wait for their own outcome and leave it in id->event.
+ * errno: EINVAL (id NULL, unknown port space), ENODEV (as rdma_create_event_channel()), ENOMEM, EMFILE, and what the
+ * kernel says to CREATE_ID. Freed by rdma_destroy_id().
+ */
+int rdma_create_id(struct rdma_event_channel *channel, struct rdma_cm_id **id, void *context,
+		   enum rdma_port_space ps);
+
+/*
+ * Frees an id. A resolution under way is cancelled without an event and without waiting for the network; events not
+ * yet taken are dropped; waits only for the ack of events that were taken. errno: EINVAL, and the kernel's.
+ */
+int rdma_destroy_id(struct rdma_cm_id *id);
+
+/*
+ * Moves an id, with the events it has not delivered, to another channel (NULL: to one of its own, as a synchronous
+ * id). Waits for the ack of events taken from the old one. errno: EINVAL, ENOMEM, EMFILE, and the kernel's.
+ */
+int rdma_migrate_id(struct rdma_cm_id *id, struct rdma_event_channel *channel);
+
+/*
+ * Binds an id to a local address. An AF_IB address with the GID of a local InfiniBand port binds it to that port, also
+ * on a machine without the rdma_cm device. errno: EINVAL, ENODEV (no port has that address), EADDRINUSE,
+ * EADDRNOTAVAIL, EAFNOSUPPORT, and the kernel's.
+ */
+int rdma_bind_addr(struct rdma_cm_id *id, struct sockaddr *addr);
+
+/* Port of the local and of the peer's address, in network order; 0 where there is none. Of an AF_IB address: the low
+ * 16 bits of its service id. */
+__be16 rdma_get_src_port(struct rdma_cm_id *id);
+__be16 rdma_get_dst_port(struct rdma_cm_id *id);
+
+/* Addresses of the id, inside the id: valid as long as it is. sa_family 0: not known yet. */
+static inline struct sockaddr *rdma_get_local_addr(struct rdma_cm_id *id)
+{
+	return &id->route.addr.src_addr;
+}
+
+static inline struct sockaddr *rdma_get_peer_addr(struct rdma_cm_id *id)
+{
+	return &id->route.addr.dst_addr;
+}
+
+/* Levels of rdma_set_option(); RDMA_OPTION_RAI is in <rdma/rai.h>. */
+enum {
+	RDMA_OPTION_ID = 0,
+	RDMA_OPTION_IB = 1
+};
+
+enum {
+	RDMA_OPTION_ID_TOS = 0,		/* uint8_t, RFC 2474 */
+	RDMA_OPTION_ID_REUSEADDR = 1,	/* int, as SO_REUSEADDR */
+	RDMA_OPTION_ID_AFONLY = 2,	/* int, as IPV6_V6ONLY */
+	RDMA_OPTION_ID_ACK_TIMEOUT = 3	/* uint8_t, 4.096 us * 2^n */
+};
+
+enum {
+	RDMA_OPTION_IB_PATH = 1		/* struct ibv_path_data[] */
+};
+
+/* Sets an option of an id. errno: EINVAL (wrong length or value), ENOSYS (unknown level or option), ENODEV. */
+int rdma_set_option(struct rdma_cm_id *id, int level, int optname, void *optval, size_t optlen);
+
+/* ---- Address resolution ---- */
+
+/*
+ * Starts resolving and returns at once: 0, and exactly one event follows on the id's channel,
+ * RDMA_CM_EVENT_ADDRINFO_RESOLVED or RDMA_CM_EVENT_ADDRINFO_ERROR; or -1, and none does. A synchronous id waits.
+ *   node     host name or number, at most 253 characters; NULL with a service: loopback, or with RAI_PASSIVE the wildcard
+ *   service  service name or port number; with RAI_SA a service record's name (at most 63 bytes) or, a number in C
+ *            notation, its service id
+ *   hints    ai_flags, ai_family, ai_qp_type, ai_port_space, ai_src_addr; NULL: none
+ * RAI_SA asks the InfiniBand SA through the port that id is bound to; otherwise names are resolved as the host is
+ * configured (hosts file, DNS, nsswitch modules). All arguments are copied. errno:
+ *   EINVAL        id NULL; nothing to resolve; unknown flag; ai_qp_type and ai_port_space that contradict each other;
+ *                 RAI_NUMERICHOST with a node that is no number; an empty string; an all-digit SA service beyond 64
+ *                 bits; RAI_SA without service, or on an id that is bound to no device
+ *   ENOTSUP       RAI_SA with RAI_DNS, with a node, or on a port that is not InfiniBand
+ *   ENAMETOOLONG  node or SA service name too long
+ *   EBUSY         an earlier resolution of this id is not yet delivered
+ *   EACCES        RAI_SA, and this process may use no way to the SA
+ *   ENODEV, ENOMEM, EMFILE, EAGAIN
+ * Event status: -ENOENT no such host, service or record; -ENODATA no address of that family; -ETIMEDOUT; -EAGAIN name
+ * server failure; -EBUSY SA busy; -EIO refused or malformed answer; -ENETDOWN port down; -ECANCELED; -ENOMEM.
+ */
+int rdma_resolve_addrinfo(struct rdma_cm_id *id, const char *node, const char *service,
+			  const struct rdma_addrinfo *hints);
+
+/*
+ * Hands over what the last resolution found, best first, once. The caller frees it with rdma_freeaddrinfo().
+ * errno: EINVAL (NULL), ENOENT (nothing to hand over), ENOMEM.
+ */
+int rdma_query_addrinfo(struct rdma_cm_id *id, struct rdma_addrinfo **info);
+
+/*
+ * The same resolution, waited for, without an id; with RAI_SA every active InfiniBand port is asked and the answers are
+ * merged. Works without an RDMA device. Returns 0, an EAI_* code (gai_strerror(3)), or -1 with errno. Blocks.
+ */
+int rdma_getaddrinfo(const char *node, const char *service, const struct rdma_addrinfo *hints,
+		     struct rdma_addrinfo **res);
+
+/* Frees a list. NULL: nothing. */
+void rdma_freeaddrinfo(struct rdma_addrinfo *res);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Checks the arguments of a resolution and turns them into plain values. */
+#pragma once
+
+#include <rdma/rdma_cma.h>
+
+#include "addr/sockaddr.h"
+
+/* What is asked, checked, with defaults settled; no pointers into the caller's memory but node and service. */
+struct rcm_hints {
+	int flags;			/* RAI_* */
+	int family;			/* AF_UNSPEC, AF_INET, AF_INET6, AF_IB */
+	int qp_type;			/* 0: both are possible (RC first) */
+	int port_space;			/* 0: follows from qp_type */
+	union rcm_sockaddr src;		/* ai_src_addr; sa_family 0: none */
+	bool by_id;			/* RAI_SA: service was a number */
+	uint64_t service_id;
+};
+
+/* 0, or -EINVAL, -ENOTSUP, -ENAMETOOLONG as the table of the contract says for what needs no id. hints may be NULL. */
+int rcm_hints_check(const char *node, const char *service, const struct rdma_addrinfo *hints,
+		    struct rcm_hints *ret_hints);

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Socket addresses of the three families: length, port, comparison, printing. */
+#pragma once
+
+#include <infiniband/ib.h>
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+/* 48 bytes: holds each of them, at a third of a sockaddr_storage. */
+union rcm_sockaddr {
+	struct sockaddr sa;
+	struct sockaddr_in in;
+	struct sockaddr_in6 in6;
+	struct sockaddr_ib ib;
+};
+
+/* Length by family, 0 for any but AF_INET, AF_INET6, AF_IB. */
+socklen_t rcm_sockaddr_len(int family);
+
+/* Copies by family; false, and *to zeroed, for another family or where len (when not 0) is too short for it. */
+bool rcm_sockaddr_copy(union rcm_sockaddr *to, const struct sockaddr *from, socklen_t len);
+
+/* Port in network order; of AF_IB the low 16 bits of the service id that its mask lets count. */
+uint16_t rcm_sockaddr_port(const struct sockaddr *sa);
+void rcm_sockaddr_set_port(union rcm_sockaddr *sa, uint16_t port);
+
+/* Same family, address, scope and port (AF_IB: GID, P_Key, service id and mask). */
+bool rcm_sockaddr_equal(const struct sockaddr *a, const struct sockaddr *b);
+
+/* All-zero address. */
+bool rcm_sockaddr_is_any(const struct sockaddr *sa);
+
+/* Text of address and port, "192.0.2.1:7471", "[fe80::1%eth0]:7471", "fe80::1 sid 0x106... pkey 0xffff"; cut to len. */
+void rcm_sockaddr_print(const struct sockaddr *sa, char *buf, size_t len);

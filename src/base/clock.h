@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Monotonic time in nanoseconds, from one replaceable source. */
+#pragma once
+
+#include <stdint.h>
+
+#define RCM_NS_PER_MS 1000000ULL
+#define RCM_NS_PER_S 1000000000ULL
+
+/* Now, in ns of CLOCK_MONOTONIC. Any thread. */
+uint64_t rcm_clock_now(void);
+
+/* Puts another source in place (NULL: the real one again). Tests only, while no other thread runs. */
+void rcm_clock_replace(uint64_t (*now)(void));

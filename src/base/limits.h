@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Every limit of the library, in one place; README and the man pages quote this file. */
+#pragma once
+
+enum {
+	RCM_NODE_MAX = 253,		/* characters of a node name (RFC 1035 2.3.4, text form) */
+	RCM_SERVICE_NAME_MAX = 63,	/* bytes of an SA service name; the 64th is its NUL */
+	RCM_RESULTS_MAX = 4096,		/* results handed out in one list; the event tells how many there were */
+	RCM_KEPT_MAX = 4096,		/* answers kept for later requests */
+	RCM_TTL_MAX_S = 3600,		/* longest time an answer is kept, whatever its TTL says */
+	RCM_TTL_NEGATIVE_S = 1,		/* how long "no such name" is kept */
+	RCM_DNS_WINDOW = 128,		/* names in flight at the name servers */
+	RCM_DNS_CHANNELS_MAX = 16,	/* c-ares channels, so 16 x name servers sockets */
+	RCM_NSS_WORKERS = 8,		/* getaddrinfo() threads, only where nsswitch.conf needs them */
+	RCM_SA_WINDOW = 16,		/* SA queries in flight per port (what Linux 6.17 lets one agent have) */
+	RCM_SA_PORTS_MAX = 64,		/* local InfiniBand ports looked at */
+	RCM_SA_DEADLINE_MS = 4000,	/* default for a whole SA resolution */
+	RCM_TURN_EVENTS = 64,		/* descriptors served per epoll_wait */
+	RCM_TEXT_MAX = 192,		/* bytes of an event's explanation, NUL included */
+};

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A mutex whose holder can be asserted, with Clang's thread-safety annotations. Order: docs/locking.md. */
+#pragma once
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#if defined(__clang__)
+#define RCM_ANNOTATE(x) __attribute__((x))
+#else
+#define RCM_ANNOTATE(x)
+#endif
+#define RCM_CAPABILITY RCM_ANNOTATE(capability("mutex"))
+#define RCM_GUARDED_BY(l) RCM_ANNOTATE(guarded_by(l))
+#define RCM_REQUIRES(l) RCM_ANNOTATE(requires_capability(l))
+#define RCM_ACQUIRES(l) RCM_ANNOTATE(acquire_capability(l))
+#define RCM_RELEASES(l) RCM_ANNOTATE(release_capability(l))
+#define RCM_ASSERTS(l) RCM_ANNOTATE(assert_capability(l))
+#define RCM_UNCHECKED RCM_ANNOTATE(no_thread_safety_analysis)
+
+/* The owner is kept in every build: it costs one store, and an assertion about it costs nothing with NDEBUG. */
+struct RCM_CAPABILITY rcm_lock {
+	pthread_mutex_t mutex;
+	_Atomic(pthread_t) owner;
+};
+
+#define RCM_LOCK_INIT { .mutex = PTHREAD_MUTEX_INITIALIZER }
+
+void rcm_lock_init(struct rcm_lock *lock);
+void rcm_lock_done(struct rcm_lock *lock);
+
+void rcm_lock_acquire(struct rcm_lock *lock) RCM_ACQUIRES(lock);
+void rcm_lock_release(struct rcm_lock *lock) RCM_RELEASES(lock);
+
+/* Fails (assert) unless the calling thread holds the lock: first line of every *_locked function. */
+void rcm_lock_assert_held(struct rcm_lock *lock) RCM_ASSERTS(lock);
+
+/* Waits on a condition under the lock, as pthread_cond_wait(). */
+void rcm_lock_wait(struct rcm_lock *lock, pthread_cond_t *cond) RCM_REQUIRES(lock);

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Trace lines on stderr, only where the environment variable RAI_LOG asks for them. */
+#include "base/log.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *const names[] = { "off", "error", "info", "trace" };
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static enum rcm_log_level wanted;
+
+static void read_environment(void)
+{
+	const char *text = secure_getenv("RAI_LOG");
+
+	for (unsigned i = 0; text && i < sizeof(names) / sizeof(*names); i++)
+		if (!strcmp(text, names[i]))
+			wanted = i;
+}
+
+bool rcm_log_wants(enum rcm_log_level level)
+{
+	pthread_once(&once, read_environment);
+	return level <= wanted;
+}
+
+void rcm_log_write(enum rcm_log_level level, const char *format, ...)
+{
+	int saved = errno, used;
+	char line[512];
+	va_list args;
+
+	used = snprintf(line, sizeof(line), "rai: %s: ", names[level]);
+	va_start(args, format);
+	used += vsnprintf(line + used, sizeof(line) - (size_t)used, format, args);
+	va_end(args);
+	if (used > (int)sizeof(line) - 2)
+		used = sizeof(line) - 2;
+	line[used++] = '\n';
+	(void)!write(STDERR_FILENO, line, (size_t)used);
+	errno = saved;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A small epoll loop: descriptor sources and timers, owned and turned by one thread. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/queue.h>
+
+#include "base/heap.h"
+
+struct rcm_loop;
+struct rcm_timer;
+
+/* What a source waits for and is told; the values of EPOLLIN, EPOLLOUT, EPOLLERR and EPOLLHUP, which loop.c asserts. */
+enum { RCM_READABLE = 0x1, RCM_WRITABLE = 0x4, RCM_BROKEN = 0x8, RCM_HANGUP = 0x10 };
+
+/* Embedded in what it serves; ready() finds its owner with rcm_container(). */
+struct rcm_source {
+	int fd;
+	uint32_t events;
+	void (*ready)(struct rcm_source *source, uint32_t events);
+	struct rcm_loop *loop;		/* NULL: not in a loop */
+};
+
+struct rcm_loop {
+	int epfd;
+	struct rcm_heap timers;
+	TAILQ_HEAD(, rcm_timer) due;	/* collected, not yet fired */
+	uint64_t now;			/* ns; taken once a turn, after the wait */
+	struct rcm_source **batch;	/* sources still to be served in this turn */
+	unsigned batched;
+};
+
+/* 0 or -errno. */
+int rcm_loop_init(struct rcm_loop *loop);
+
+/* Sources and timers still in it are forgotten, not touched. */
+void rcm_loop_done(struct rcm_loop *loop);
+
+/*
+ * Waits until a source is ready, a timer is due, or max_wait_ms (-1: no limit) has gone by; then serves the ready
+ * sources and after them the timers due at that moment. A timer started meanwhile waits for the next turn, so that
+ * one that restarts itself can't hold the loop. Returns 0, or -errno when epoll itself failed.
+ */
+int rcm_loop_turn(struct rcm_loop *loop, int max_wait_ms);
+
+/* Adds a source for events; 0 or -errno. ready() may add, change and remove any source, itself too. */
+int rcm_source_add(struct rcm_loop *loop, struct rcm_source *source, int fd, uint32_t events,
+		   void (*ready)(struct rcm_source *, uint32_t));
+int rcm_source_change(struct rcm_source *source, uint32_t events);
+
+/* Takes it out (before its descriptor is closed); it isn't called any more. Does nothing where it isn't in. */
+void rcm_source_remove(struct rcm_source *source);

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Wakes a loop from another thread. */
+#include "loop/wake.h"
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/container.h"
+#include "base/err.h"
+
+static void served(struct rcm_source *source, uint32_t events)
+{
+	struct rcm_wake *wake = rcm_container(source, struct rcm_wake, source);
+	uint64_t count;
+
+	(void)events;
+	(void)!read(source->fd, &count, sizeof(count));
+	/* Cleared before fn looks at what was posted: a ring from here on is a new one. */
+	atomic_store(&wake->rung, false);
+	wake->fn(wake);
+}
+
+int rcm_wake_init(struct rcm_loop *loop, struct rcm_wake *wake, void (*fn)(struct rcm_wake *))
+{
+	int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), ret;
+
+	if (fd < 0)
+		return rcm_errno();
+	wake->fn = fn;
+	atomic_init(&wake->rung, false);
+	ret = rcm_source_add(loop, &wake->source, fd, RCM_READABLE, served);
+	if (ret)
+		close(fd);
+	return ret;
+}
+
+void rcm_wake_done(struct rcm_wake *wake)
+{
+	rcm_source_remove(&wake->source);
+	close(wake->source.fd);
+}
+
+void rcm_wake_ring(struct rcm_wake *wake)
+{
+	if (!atomic_exchange(&wake->rung, true))
+		(void)!write(wake->source.fd, &(uint64_t){ 1 }, sizeof(uint64_t));
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Wakes a loop from another thread, through an eventfd. */
+#pragma once
+
+#include <stdatomic.h>
+
+#include "loop/loop.h"
+
+struct rcm_wake {
+	struct rcm_source source;
+	atomic_bool rung;
+	void (*fn)(struct rcm_wake *wake);
+};
+
+/* 0 or -errno; fn runs on the loop's thread, once for any number of rings before it. */
+int rcm_wake_init(struct rcm_loop *loop, struct rcm_wake *wake, void (*fn)(struct rcm_wake *));
+void rcm_wake_done(struct rcm_wake *wake);
+
+/* Any thread; no system call where the loop has not yet served an earlier ring. Can't fail. */
+void rcm_wake_ring(struct rcm_wake *wake);

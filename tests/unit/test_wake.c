@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Ringing a loop from another thread. */
+#include "loop/wake.h"
+
+#include <pthread.h>
+
+#include "test.h"
+
+static struct rcm_loop loop;
+static struct rcm_wake wake;
+static int calls;
+
+static void count(struct rcm_wake *w)
+{
+	(void)w;
+	calls++;
+}
+
+static void *ring(void *arg)
+{
+	(void)arg;
+	for (int i = 0; i < 1000; i++)
+		rcm_wake_ring(&wake);
+	return NULL;
+}
+
+static void test_wake_many_rings_before_a_turn_serve_once(void **state)
+{
+	pthread_t thread;
+
+	(void)state;
+	assert_int_equal(rcm_loop_init(&loop), 0);
+	assert_int_equal(rcm_wake_init(&loop, &wake, count), 0);
+	assert_int_equal(pthread_create(&thread, NULL, ring, NULL), 0);
+	pthread_join(thread, NULL);
+	assert_int_equal(rcm_loop_turn(&loop, -1), 0);
+	assert_int_equal(calls, 1);
+	assert_int_equal(rcm_loop_turn(&loop, 0), 0);
+	assert_int_equal(calls, 1);
+	rcm_wake_ring(&wake);
+	assert_int_equal(rcm_loop_turn(&loop, -1), 0);
+	assert_int_equal(calls, 2);
+	rcm_wake_done(&wake);
+	rcm_loop_done(&loop);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_wake_many_rings_before_a_turn_serve_once),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
