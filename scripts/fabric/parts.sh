@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck shell=bash
+# The parts of the fabric world: topology, simulator, subnet manager, programs in it. Sourced by
+# world, which sets dir and -e.
+# shellcheck disable=SC2030,SC2031,SC2153,SC2154,SC2164
+
+umad2sim() {
+	local f
+	for f in /usr/lib/*/umad2sim/libumad2sim.so /usr/lib{64,}/umad2sim/libumad2sim.so; do
+		[ ! -e "$f" ] || { echo "$f"; return; }
+	done
+}
+
+need_tools() {
+	local build=$1
+	if ! command -v ibsim >/dev/null || ! command -v opensm >/dev/null || [ -z "$(umad2sim)" ]; then
+		echo "world: needs ibsim, umad2sim and opensm" >&2
+		exit 77
+	fi
+	[ -e "$build/tests/fabric/librcm_sim_umad.so" ] || {
+		echo "world: $build/tests/fabric/librcm_sim_umad.so is not built" >&2
+		exit 1
+	}
+}
+
+preload_list() { echo "$(cd "$1" && pwd)/tests/fabric/librcm_sim_umad.so $(umad2sim)"; }
+
+# One switch, one port a host. ibsim separates nodes by empty lines, and needs the tabs.
+topology() {
+	local hosts=$1 i
+	printf 'Switch\t%d "sw1"\n' "$((hosts < 8 ? 8 : hosts))"
+	for ((i = 1; i <= hosts; i++)); do printf '[%d]\t"hca%d"[1]\n' "$i" "$i"; done
+	for ((i = 1; i <= hosts; i++)); do
+		printf '\nHca\t1 "hca%d"\n[1]\t"sw1"[%d]\n' "$i" "$i"
+	done
+}
+
+# Short times, so that a handover takes a second and not forty.
+osm_config() {
+	printf '%s\n' 'force_log_flush TRUE' 'sminfo_polling_timeout 200' \
+		'polling_retry_number 2' 'sweep_interval 1' "$@"
+}
+
+# await FILE PATTERN PID: until the file has a line that matches; 1 if the process ends before it
+# or after 20 s. tail follows the file by inotify and ends with the process.
+await() {
+	local file=$1 pattern=$2 pid=$3 tail_pid rc=0
+	coproc TAIL { exec tail -n +1 -s 0.1 --pid="$pid" -F "$file" 2>/dev/null; }
+	tail_pid=$TAIL_PID
+	timeout 20 grep -q -m1 -e "$pattern" <&"${TAIL[0]}" || rc=1
+	kill "$tail_pid" 2>/dev/null || true
+	wait "$tail_pid" 2>/dev/null || true
+	return "$rc"
+}
+
+# gone PID SECONDS: until the process has ended, whoever's child it is; 1 after that time.
+gone() { timeout "$2" tail -s 0.02 --pid="$1" -f /dev/null; }
+
+# ibsim reads its console from a FIFO that it holds open itself: at the end of its input it spins.
+fabric_up() {
+	mkfifo "$dir/console"
+	(cd "$dir" && exec ibsim -s net.topo <>console >ibsim.log 2>&1) &
+	echo $! >"$dir/ibsim.pid"
+	disown
+	await "$dir/ibsim.log" 'simulator ready' $! || { cat "$dir/ibsim.log" >&2; exit 1; }
+}
+
+console() { printf '%s\n' "$1" >"$dir/console"; }
+
+# end PIDFILE SIGNAL: ends the process, if need be the hard way.
+end() {
+	local pid
+	[ -e "$1" ] || return 0
+	pid=$(<"$1")
+	kill "-$2" "$pid" 2>/dev/null && kill -CONT "$pid" 2>/dev/null
+	gone "$pid" 5 || { kill -KILL "$pid" 2>/dev/null; gone "$pid" 5; } || true
+	rm -f "$1"
+}
+
+fabric_down() {
+	local f
+	trap '' INT TERM
+	for f in "$dir"/sm.*.pid; do end "$f" KILL; done
+	end "$dir/ibsim.pid" TERM
+	if [ -n "$keep" ]; then echo "world: kept $dir" >&2; else rm -rf "$dir"; fi
+}
+
+sm_start() {
+	local host=$1 wait=$2 log=$dir/sm.$1.log pid
+	mkdir -p "$dir/sm.$host"
+	rm -f "$log"
+	(
+		cd "$dir/sm.$host"
+		export SIM_HOST=$host OSM_TMP_DIR=. OSM_CACHE_DIR=. LD_PRELOAD
+		LD_PRELOAD=$(<"$dir/preload")
+		exec opensm -g 0 -F "$dir/osm.conf" -f "$log" >"$dir/sm.$host.out" 2>&1 </dev/null
+	) &
+	pid=$!
+	disown
+	echo "$pid" >"$dir/sm.$host.pid"
+	[ -z "$wait" ] || await "$log" 'SUBNET UP\|Entering STANDBY' "$pid" || {
+		cat "$dir/sm.$host.out" "$log" >&2
+		exit 1
+	}
+}
+
+sm_end() { end "$dir/sm.$1.pid" "$2"; }
+
+# The runtime of a sanitizer has to come first of all that is loaded.
+sanitizer_of() { ldd "$1" 2>/dev/null | awk '$1 ~ /^lib(a|t|ub)san\.so/ { print $3 }' | tr '\n' ' '; }
+
+run_on() {
+	local host=$1 program
+	program=$(command -v -- "$2") || { echo "world: no program $2" >&2; return 127; }
+	program=$(realpath -- "$program")
+	shift 2
+	# umad2sim makes its copy of sysfs in the working directory.
+	(
+		cd "$dir"
+		export SIM_HOST=$host LD_PRELOAD
+		LD_PRELOAD="$(sanitizer_of "$program")$(<"$dir/preload")"
+		exec "$program" "$@"
+	)
+}
