@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Debian's own programs, on the system's librdmacm and on the one under test, in the same guest.
+#
+# Each program is a function that runs a server and its client. A program passes when the library under test gives the
+# result that the system's gives here, or a better one.
+
+A4=10.2.0.1 A6=fd02::1
+
+# pair SECONDS READY SERVER -- CLIENT: READY is a command that succeeds when the server may be spoken to. The status is
+# the first one that is not 0; 124 for a hang.
+pair() {
+	local seconds=$1 ready=$2 server=() first=0 second=0 pid
+	shift 2
+	while [ "$1" != -- ]; do server+=("$1"); shift; done
+	shift
+	echo "# server: ${server[*]}"
+	timeout -k 1 "$seconds" "${server[@]}" < /dev/null &
+	pid=$!
+	wait_for 5 $ready || echo "# server not ready"
+	echo "# client: $*"
+	timeout -k 1 "$seconds" "$@" < /dev/null || first=$?
+	[ "${ENDLESS:-}" != yes ] && [ $first = 0 ] || kill "$pid" 2>/dev/null
+	wait "$pid" || second=$?
+	echo "# client $first, server $second"
+	[ $first = 0 ] || return $first
+	[ "${ENDLESS:-}" != yes ] || return 0
+	return $second
+}
+
+cm() { pair "$1" has_listener "${@:2}"; }
+tcp() { pair "$1" "has_tcp_listener $2" "${@:3}"; }
+endless() { ENDLESS=yes "$@"; }
+
+rping_v4() { cm 10 rping -s -a $A4 -C 10 -V -- rping -c -a $A4 -C 10 -V; }
+rping_v6() { cm 10 rping -s -a $A6 -C 10 -V -- rping -c -a $A6 -C 10 -V; }
+rping_any() { cm 10 rping -s -a 0.0.0.0 -C 10 -V -- rping -c -a $A4 -C 10 -V; }
+rping_name() { cm 10 rping -s -a near.rdma -C 10 -V -- rping -c -a near.rdma -C 10 -V; }
+rping_source() { cm 10 rping -s -a $A4 -C 10 -V -- rping -c -I $A4 -a $A4 -C 10 -V; }
+rping_own_qp() { cm 10 rping -s -q -a $A4 -C 10 -V -- rping -c -q -a $A4 -C 10 -V; }
+rping_link_local() { cm 10 rping -s -a fe80::1%v0 -C 10 -V -- rping -c -a fe80::1%v0 -C 10 -V; }
+rping_refused() { ! timeout 5 rping -c -a $A4 -C 1 -p 7999 || return 1; }
+rping_clients() {
+	cat > /tmp/clients <<-'END'
+	for client in 1 2 3 4; do rping -c -a $1 -C 5 -V & done
+	status=0
+	for job in $(jobs -p); do wait $job || status=1; done
+	exit $status
+	END
+	endless cm 20 rping -s -P -a $A4 -V -- bash /tmp/clients $A4
+}
+ucmatose_one() { cm 15 ucmatose -b $A4 -- ucmatose -s $A4; }
+ucmatose_many() { cm 20 ucmatose -b $A4 -c 10 -C 5 -- ucmatose -s $A4 -c 10 -C 5; }
+ucmatose_v6() { cm 15 ucmatose -f ipv6 -b $A6 -- ucmatose -f ipv6 -s $A6; }
+ucmatose_name() { cm 15 ucmatose -f name -b near.rdma -- ucmatose -f name -s near.rdma; }
+ucmatose_migrate() { cm 15 ucmatose -m -b $A4 -c 4 -- ucmatose -m -s $A4 -c 4; }
+udaddy_one() { cm 15 udaddy -b $A4 -- udaddy -s $A4; }
+udaddy_many() { cm 20 udaddy -b $A4 -c 10 -- udaddy -s $A4 -c 10; }
+udaddy_v6() { cm 15 udaddy -f ipv6 -b $A6 -- udaddy -f ipv6 -s $A6; }
+mckey_pair() { pair 12 mckey_joined mckey -m 239.1.2.3 -b $A4 -- mckey -s -m 239.1.2.3 -b $A4; }
+mckey_joined() { ip maddr show dev v0 | grep -q 239.1.2.3 || sleep 1; }
+mckey_sender() { timeout 12 mckey -s -m 239.1.2.3 -b $A4; }
+rdma_client_server() { cm 10 rdma_server -p 7471 -- rdma_client -s $A4 -p 7471; }
+rdma_xclient_xserver() { cm 10 rdma_xserver -p 7472 -- rdma_xclient -s $A4 -p 7472; }
+rdma_xclient_xserver_xrc() { cm 10 rdma_xserver -p 7472 -c x -- rdma_xclient -s $A4 -p 7472 -c x; }
+cmtime_pair() { endless cm 30 cmtime -b $A4 -- cmtime -s $A4 -c 50; }
+ib_send_bw_R() { tcp 30 18515 ib_send_bw -R -F -n 200 -s 4096 -- ib_send_bw -R -F -n 200 -s 4096 $A4; }
+ib_send_bw_R_ud() { tcp 30 18515 ib_send_bw -R -F -c UD -n 200 -s 1024 -- ib_send_bw -R -F -c UD -n 200 -s 1024 $A4; }
+ib_write_lat_R() { tcp 30 18515 ib_write_lat -R -F -n 200 -- ib_write_lat -R -F -n 200 $A4; }
+ib_write_lat_R_v6() { tcp 30 18515 ib_write_lat -R -F -n 200 -x 1 --ipv6-addr -- ib_write_lat -R -F -n 200 --ipv6-addr $A6; }
+ucx_perftest_rc() {
+	export UCX_NET_DEVICES=rxe0:1 UCX_TLS=rc_verbs,ud_verbs,self UCX_SOCKADDR_TLS_PRIORITY=rdmacm UCX_WARN_UNUSED_ENV_VARS=n
+	tcp 30 13337 ucx_perftest -t tag_lat -n 200 -w 20 -- ucx_perftest $A4 -t tag_lat -n 200 -w 20
+}
+fi_pingpong_msg() { tcp 30 47592 fi_pingpong -p verbs -e msg -I 50 -S 1024 -- fi_pingpong -p verbs -e msg -I 50 -S 1024 $A4; }
+fi_pingpong_rdm() {
+	tcp 30 47592 fi_pingpong -p 'verbs;ofi_rxm' -e rdm -I 50 -S 1024 -- fi_pingpong -p 'verbs;ofi_rxm' -e rdm -I 50 -S 1024 $A4
+}
+qperf_cm() { endless tcp 30 19765 qperf -- qperf $A4 -cm 1 -t 1 rc_lat rc_bw; }
+
+COMPAT="rping_v4 rping_v6 rping_any rping_name rping_source rping_own_qp rping_link_local rping_refused rping_clients
+	ucmatose_one ucmatose_many ucmatose_v6 ucmatose_name ucmatose_migrate udaddy_one udaddy_many udaddy_v6
+	mckey_pair mckey_sender rdma_client_server rdma_xclient_xserver rdma_xclient_xserver_xrc cmtime_pair
+	ib_send_bw_R ib_send_bw_R_ud ib_write_lat_R ib_write_lat_R_v6 ucx_perftest_rc fi_pingpong_msg fi_pingpong_rdm qperf_cm"
+
+# compat_run LIBRARY PROGRAM: prints pass, fail or hang; a line goes to compat.tsv.
+compat_run() {
+	local library=$1 program=$2 status=0 began=${EPOCHREALTIME/./} result path=
+	[ "$library" = system ] || path=$LIBRARY
+	mkdir -p "$OUT/compat"
+	(export LD_LIBRARY_PATH=$path; $program) > "$OUT/compat/$program.$library.log" 2>&1 || status=$?
+	case $status in
+	0) result=pass ;;
+	124 | 137 | 143) result=hang ;;
+	*) result=fail ;;
+	esac
+	printf '%s\t%s\t%s\t%d\n' "$program" "$library" $result $(((${EPOCHREALTIME/./} - began) / 1000)) >> "$WORK/compat.tsv"
+	echo $result
+}
+
+compat_one() {
+	local program=$1 theirs ours
+	theirs=$(compat_run system "$program")
+	if [ -z "$LIBRARY" ]; then
+		[ "$theirs" = pass ] && ok "compat/$program" || not_ok "compat/$program" "$theirs"
+		return
+	fi
+	ours=$(compat_run rai "$program")
+	if [ "$ours" = "$theirs" ] || [ "$ours" = pass ]; then
+		ok "compat/$program"
+	else
+		not_ok "compat/$program" "system's library: $theirs, ours: $ours"
+	fi
+}
+
+layout_one
+echo "10.2.0.1 near.rdma" >> /etc/hosts
+for program in ${TESTS_ONLY:-$COMPAT}; do
+	compat_one "$program"
+done
