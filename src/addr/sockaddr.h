@@ -35,3 +35,13 @@ bool rcm_sockaddr_is_any(const struct sockaddr *sa);
 
 /* Text of address and port, "192.0.2.1:7471", "[fe80::1%eth0]:7471", "fe80::1 sid 0x106... pkey 0xffff"; cut to len. */
 void rcm_sockaddr_print(const struct sockaddr *sa, char *buf, size_t len);
+
+/*
+ * Reads a number as getaddrinfo(AI_NUMERICHOST) does, scope included; with AF_IB a GID (P_Key 0xffff, service id 0).
+ * family filters unless AF_UNSPEC. 1: a number, in *ret_sa with port 0; 0: no number; -ENODATA: one of another family;
+ * -ENOENT: its scope names no interface; -ENOMEM. Asks no network. Any thread.
+ */
+int rcm_sockaddr_parse(const char *text, int family, union rcm_sockaddr *ret_sa);
+
+/* The AF_IB address of a GID (16 bytes, network order), P_Key and service id in host order. */
+void rcm_sockaddr_ib(union rcm_sockaddr *sa, const uint8_t gid[16], uint16_t pkey, uint64_t sid, uint64_t sid_mask);

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The only maker and freer of struct rdma_addrinfo lists. */
+#include "addr/build.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A list is one block: all entries, then two addresses for each, then the routes, then the canonical name. */
+struct block {
+	struct rdma_addrinfo *entries;
+	union rcm_sockaddr *addresses;
+	struct ibv_path_data *routes;
+	char *canonname;
+};
+
+static int block_new(const struct rcm_result *results, unsigned count, size_t canon_len,
+		     struct block *ret_block)
+{
+	size_t routes = 0, size;
+	char *at;
+
+	for (unsigned i = 0; i < count; i++)
+		routes += results[i].routes;
+	size = count * (sizeof(struct rdma_addrinfo) + 2 * sizeof(union rcm_sockaddr));
+	at = calloc(1, size + routes * sizeof(struct ibv_path_data) + canon_len);
+	if (!at)
+		return -ENOMEM;
+	ret_block->entries = (void *)at;
+	ret_block->addresses = (void *)(ret_block->entries + count);
+	ret_block->routes = (void *)(ret_block->addresses + 2 * (size_t)count);
+	ret_block->canonname = (void *)(ret_block->routes + routes);
+	return 0;
+}
+
+/* Service ids of the IP port spaces are made of port space and port (IBTA annex A11). */
+static void set_service(union rcm_sockaddr *sa, int port_space, uint16_t port)
+{
+	if (sa->sa.sa_family == AF_IB) {
+		sa->ib.sib_sid = htobe64((uint64_t)port_space << 16);
+		sa->ib.sib_sid_mask = htobe64(RDMA_IB_IP_PS_MASK);
+		if (!port)
+			return;
+	}
+	rcm_sockaddr_set_port(sa, htons(port));
+}
+
+static struct sockaddr *place(struct block *block, const union rcm_sockaddr *sa, socklen_t *ret_len)
+{
+	union rcm_sockaddr *to = block->addresses++;
+
+	*to = *sa;
+	*ret_len = rcm_sockaddr_len(sa->sa.sa_family);
+	return &to->sa;
+}
+
+/* The source that fits: what the route said, else what the hints gave. */
+static const union rcm_sockaddr *source(const struct rcm_hints *hints, const struct rcm_result *result)
+{
+	if (result->src.sa.sa_family)
+		return &result->src;
+	if (hints->src.sa.sa_family && hints->src.sa.sa_family == result->dst.sa.sa_family)
+		return &hints->src;
+	return NULL;
+}
+
+static void fill(struct rdma_addrinfo *ai, const struct rcm_hints *hints, uint16_t port,
+		 const struct rcm_result *result, struct block *block)
+{
+	const union rcm_sockaddr *src = source(hints, result);
+	union rcm_sockaddr dst = result->dst;
+
+	ai->ai_flags = hints->flags;
+	ai->ai_family = dst.sa.sa_family;
+	ai->ai_qp_type = hints->qp_type ? hints->qp_type : IBV_QPT_RC;
+	ai->ai_port_space = hints->port_space ? hints->port_space : RDMA_PS_TCP;
+	if (hints->flags & RAI_SA) {
+		ai->ai_flags = RAI_SA;
+		ai->ai_port_space = RDMA_PS_IB;
+	} else {
+		set_service(&dst, ai->ai_port_space, port);
+	}
+	if (hints->flags & RAI_PASSIVE && !(hints->flags & RAI_SA)) {
+		ai->ai_src_addr = place(block, &dst, &ai->ai_src_len);
+		return;
+	}
+	ai->ai_dst_addr = place(block, &dst, &ai->ai_dst_len);
+	if (src)
+		ai->ai_src_addr = place(block, src, &ai->ai_src_len);
+	if (result->routes) {
+		ai->ai_route = block->routes;
+		ai->ai_route_len = result->routes * sizeof(*block->routes);
+		memcpy(block->routes, result->route, ai->ai_route_len);
+		block->routes += result->routes;
+	}
+}
+
+int rcm_addrinfo_build(const struct rcm_hints *hints, uint16_t port, const struct rcm_result *results,
+		       unsigned count, const char *canonname, struct rdma_addrinfo **ret_list)
+{
+	size_t canon_len = canonname ? strlen(canonname) + 1 : 0;
+	struct rdma_addrinfo *first;
+	struct block block;
+	int ret;
+
+	ret = block_new(results, count, canon_len, &block);
+	if (ret)
+		return ret;
+	first = block.entries;
+	for (unsigned i = 0; i < count; i++) {
+		fill(&first[i], hints, port, &results[i], &block);
+		first[i].ai_next = i + 1 < count ? &first[i + 1] : NULL;
+	}
+	if (canonname) {
+		memcpy(block.canonname, canonname, canon_len);
+		if (hints->flags & RAI_PASSIVE && !(hints->flags & RAI_SA))
+			first->ai_src_canonname = block.canonname;
+		else
+			first->ai_dst_canonname = block.canonname;
+	}
+	*ret_list = first;
+	return 0;
+}
+
+void rcm_addrinfo_free(struct rdma_addrinfo *list)
+{
+	free(list);
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Service texts: of names a port, of the SA a service id. */
+#include "addr/service.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define HASH_NONFATAL_OOM 1
+#include <uthash.h>
+
+#include "base/clock.h"
+
+enum {
+	SERVICE_LEN = 64,	/* longest name remembered; IANA's have at most 15 characters (RFC 6335 5.1) */
+	ENTRIES_MAX = 256,	/* names remembered */
+	LINE_LEN = 4096,	/* what one services entry with its aliases may take */
+};
+
+/* How long the services file is taken for unchanged without a look at it. */
+#define LOOK_NS (100 * RCM_NS_PER_MS)
+
+struct entry {
+	char key[SERVICE_LEN + 4];	/* name, '/', 't' or 'u' */
+	int port;			/* host order, or -errno */
+	UT_hash_handle hh;
+};
+
+/* The resolver thread's alone. */
+static struct {
+	struct entry *entries;
+	struct stat file;		/* as it was when they were read */
+	uint64_t looked;		/* ns */
+} memory;
+
+int rcm_service_id(const char *service, uint64_t *ret_id)
+{
+	unsigned long long id;
+	char *end;
+
+	if (!isdigit((unsigned char)*service))
+		return 0;
+	errno = 0;
+	id = strtoull(service, &end, 0);
+	if (*end)
+		return 0;
+	if (errno == ERANGE)
+		return -EINVAL;
+	*ret_id = id;
+	return 1;
+}
+
+int rcm_service_number(const char *service, uint16_t *ret_port)
+{
+	unsigned long port;
+
+	if (!*service || service[strspn(service, "0123456789")])
+		return 0;
+	port = strtoul(service, NULL, 10);
+	if (port > UINT16_MAX)
+		return -ENOENT;
+	*ret_port = (uint16_t)port;
+	return 1;
+}
+
+static void forget(void)
+{
+	struct entry *entry, *next;
+
+	HASH_ITER(hh, memory.entries, entry, next) {
+		HASH_DEL(memory.entries, entry);
+		free(entry);
+	}
+}
+
+/* Forgets all where the services file isn't the one that was read. */
+static void refresh(void)
+{
+	uint64_t now = rcm_clock_now();
+	struct stat st;
+
+	if (memory.looked && now - memory.looked < LOOK_NS)
+		return;
+	memory.looked = now;
+	if (stat("/etc/services", &st))
+		memset(&st, 0, sizeof(st));
+	if (st.st_ino == memory.file.st_ino && st.st_dev == memory.file.st_dev &&
+	    st.st_size == memory.file.st_size && st.st_mtim.tv_sec == memory.file.st_mtim.tv_sec &&
+	    st.st_mtim.tv_nsec == memory.file.st_mtim.tv_nsec)
+		return;
+	forget();
+	memory.file = st;
+}
+
+/* Port in host order, or -errno. The C library does the reading, so that nsswitch's services line counts. */
+static int ask(const char *service, bool udp)
+{
+	struct servent entry, *found = NULL;
+	char buf[LINE_LEN];
+	int ret;
+
+	ret = getservbyname_r(service, udp ? "udp" : "tcp", &entry, buf, sizeof(buf), &found);
+	if (found)
+		return ntohs((uint16_t)found->s_port);
+	return ret && ret != ENOENT ? -ret : -ENOENT;
+}
+
+/* Without memory for it the answer is only not kept. */
+static void remember(const char *key, int port)
+{
+	struct entry *entry;
+
+	if (HASH_COUNT(memory.entries) >= ENTRIES_MAX)
+		forget();
+	entry = calloc(1, sizeof(*entry));
+	if (!entry)
+		return;
+	strcpy(entry->key, key);
+	entry->port = port;
+	HASH_ADD_STR(memory.entries, key, entry);
+	if (!entry->hh.tbl)
+		free(entry);
+}
+
+int rcm_service_port(const char *service, bool udp, uint16_t *ret_port)
+{
+	char key[SERVICE_LEN + 4];
+	struct entry *entry;
+	int port;
+
+	if (strlen(service) > SERVICE_LEN)
+		return -ENOENT;
+	snprintf(key, sizeof(key), "%s/%c", service, udp ? 'u' : 't');
+	refresh();
+	HASH_FIND_STR(memory.entries, key, entry);
+	port = entry ? entry->port : ask(service, udp);
+	if (!entry && (port >= 0 || port == -ENOENT))
+		remember(key, port);
+	if (port < 0)
+		return port;
+	*ret_port = (uint16_t)port;
+	return 0;
+}

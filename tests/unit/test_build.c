@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Making of rdma_addrinfo lists. */
+#include <arpa/inet.h>
+
+#include "addr/build.h"
+#include "test.h"
+
+static struct rcm_result results[2];
+static struct rdma_addrinfo *list;
+
+static int setup(void **state)
+{
+	(void)state;
+	memset(results, 0, sizeof(results));
+	list = NULL;
+	rcm_sockaddr_parse("192.0.2.1", AF_INET, &results[0].dst);
+	rcm_sockaddr_parse("fe80::1%9", AF_INET6, &results[1].dst);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	rcm_addrinfo_free(list);
+	return 0;
+}
+
+/* F6: all of them, in order, each fully filled. */
+static void test_build_chains_all_results_in_order_with_port_and_lengths(void **state)
+{
+	struct rcm_hints hints = { 0 };
+	struct sockaddr_in6 *in6;
+
+	(void)state;
+	assert_int_equal(rcm_addrinfo_build(&hints, 7471, results, 2, "canon.example", &list), 0);
+	assert_int_equal(list->ai_family, AF_INET);
+	assert_int_equal(list->ai_qp_type, IBV_QPT_RC);
+	assert_int_equal(list->ai_port_space, RDMA_PS_TCP);
+	assert_int_equal(list->ai_dst_len, sizeof(struct sockaddr_in));
+	assert_int_equal(((struct sockaddr_in *)list->ai_dst_addr)->sin_port, htons(7471));
+	assert_string_equal(list->ai_dst_canonname, "canon.example");
+	assert_null(list->ai_src_addr);
+	assert_int_equal(list->ai_next->ai_family, AF_INET6);
+	assert_int_equal(list->ai_next->ai_dst_len, sizeof(struct sockaddr_in6));
+	in6 = (struct sockaddr_in6 *)list->ai_next->ai_dst_addr;
+	assert_int_equal(in6->sin6_port, htons(7471));
+	assert_int_equal(in6->sin6_scope_id, 9);
+	assert_null(list->ai_next->ai_dst_canonname);
+	assert_null(list->ai_next->ai_next);
+}
+
+static void test_build_passive_gives_source_addresses(void **state)
+{
+	struct rcm_hints hints = {
+		.flags = RAI_PASSIVE, .qp_type = IBV_QPT_UD, .port_space = RDMA_PS_UDP,
+	};
+
+	(void)state;
+	assert_int_equal(rcm_addrinfo_build(&hints, 53, results, 1, "here", &list), 0);
+	assert_null(list->ai_dst_addr);
+	assert_int_equal(list->ai_dst_len, 0);
+	assert_int_equal(list->ai_src_len, sizeof(struct sockaddr_in));
+	assert_int_equal(((struct sockaddr_in *)list->ai_src_addr)->sin_port, htons(53));
+	assert_string_equal(list->ai_src_canonname, "here");
+	assert_int_equal(list->ai_flags, RAI_PASSIVE);
+	assert_int_equal(list->ai_qp_type, IBV_QPT_UD);
+	assert_int_equal(list->ai_port_space, RDMA_PS_UDP);
+}
+
+static void test_build_source_of_the_route_goes_before_the_hints_source(void **state)
+{
+	struct rcm_hints hints = { 0 };
+
+	(void)state;
+	rcm_sockaddr_parse("10.0.0.1", AF_INET, &hints.src);
+	rcm_sockaddr_parse("fe80::2%9", AF_INET6, &results[1].src);
+	assert_int_equal(rcm_addrinfo_build(&hints, 1, results, 2, NULL, &list), 0);
+	assert_true(rcm_sockaddr_equal(list->ai_src_addr, &hints.src.sa));
+	assert_int_equal(list->ai_src_len, sizeof(struct sockaddr_in));
+	assert_true(rcm_sockaddr_equal(list->ai_next->ai_src_addr, &results[1].src.sa));
+}
+
+static void test_build_source_of_the_hints_is_left_out_for_other_families(void **state)
+{
+	struct rcm_hints hints = { 0 };
+
+	(void)state;
+	rcm_sockaddr_parse("10.0.0.1", AF_INET, &hints.src);
+	assert_int_equal(rcm_addrinfo_build(&hints, 1, results, 2, NULL, &list), 0);
+	assert_null(list->ai_next->ai_src_addr);
+	assert_int_equal(list->ai_next->ai_src_len, 0);
+}
+
+/* F29: GID, P_Key, service id and mask come through unchanged. */
+static void test_build_of_the_sa_keeps_service_id_and_carries_the_route(void **state)
+{
+	struct rcm_hints hints = { .flags = RAI_SA | RAI_PASSIVE, .port_space = RDMA_PS_TCP };
+	struct ibv_path_data path = { .flags = 7, .path.slid = 5 };
+	const struct ibv_path_data *route;
+
+	(void)state;
+	rcm_sockaddr_ib(&results[0].dst, (const uint8_t[16]){ 1, 2 }, 0x8001, 99, UINT64_MAX);
+	rcm_sockaddr_ib(&results[1].dst, (const uint8_t[16]){ 3, 4 }, 0x8001, 98, UINT64_MAX);
+	results[1].route = &path;
+	results[1].routes = 1;
+	assert_int_equal(rcm_addrinfo_build(&hints, 0, results, 2, "storage", &list), 0);
+	assert_int_equal(list->ai_flags, RAI_SA);
+	assert_int_equal(list->ai_family, AF_IB);
+	assert_int_equal(list->ai_port_space, RDMA_PS_IB);
+	assert_string_equal(list->ai_dst_canonname, "storage");
+	assert_true(rcm_sockaddr_equal(list->ai_dst_addr, &results[0].dst.sa));
+	assert_int_equal(list->ai_route_len, 0);
+	route = list->ai_next->ai_route;
+	assert_int_equal(list->ai_next->ai_route_len, sizeof(path));
+	assert_memory_equal(route, &path, sizeof(path));
+}
+
+static void test_build_of_a_gid_makes_the_service_id_from_port_space_and_port(void **state)
+{
+	struct rcm_hints hints = { .family = AF_IB };
+	struct sockaddr_ib *ib;
+
+	(void)state;
+	rcm_sockaddr_ib(&results[0].dst, (const uint8_t[16]){ 1 }, 0xffff, 0, 0);
+	assert_int_equal(rcm_addrinfo_build(&hints, 7471, results, 1, NULL, &list), 0);
+	ib = (struct sockaddr_ib *)list->ai_dst_addr;
+	assert_int_equal(be64toh(ib->sib_sid), 0x1060000 + 7471);
+	assert_int_equal(be64toh(ib->sib_sid_mask), UINT64_MAX);
+	rcm_addrinfo_free(list);
+	assert_int_equal(rcm_addrinfo_build(&hints, 0, results, 1, NULL, &list), 0);
+	ib = (struct sockaddr_ib *)list->ai_dst_addr;
+	assert_int_equal(be64toh(ib->sib_sid_mask), RDMA_IB_IP_PS_MASK);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_build_chains_all_results_in_order_with_port_and_lengths,
+						setup, teardown),
+		cmocka_unit_test_setup_teardown(test_build_passive_gives_source_addresses, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_build_source_of_the_route_goes_before_the_hints_source,
+						setup, teardown),
+		cmocka_unit_test_setup_teardown(test_build_source_of_the_hints_is_left_out_for_other_families,
+						setup, teardown),
+		cmocka_unit_test_setup_teardown(test_build_of_the_sa_keeps_service_id_and_carries_the_route,
+						setup, teardown),
+		cmocka_unit_test_setup_teardown(test_build_of_a_gid_makes_the_service_id_from_port_space_and_port,
+						setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

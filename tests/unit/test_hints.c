@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Checking of a resolution's arguments. */
+#include <errno.h>
+
+#include "addr/hints.h"
+#include "test.h"
+
+static struct rcm_hints out;
+
+static int check(const char *node, const char *service, int flags, int family, int qp_type, int space)
+{
+	struct rdma_addrinfo hints = {
+		.ai_flags = flags, .ai_family = family, .ai_qp_type = qp_type, .ai_port_space = space,
+	};
+
+	return rcm_hints_check(node, service, &hints, &out);
+}
+
+static void filled(char *buf, size_t len)
+{
+	memset(buf, 'a', len);
+	buf[len] = '\0';
+}
+
+static void test_hints_with_nothing_to_resolve_are_refused(void **state)
+{
+	struct rdma_addrinfo hints = { 0 };
+
+	(void)state;
+	assert_int_equal(rcm_hints_check(NULL, NULL, NULL, &out), -EINVAL);
+	assert_int_equal(rcm_hints_check(NULL, NULL, &hints, &out), 0);
+	assert_int_equal(rcm_hints_check("host", NULL, NULL, &out), 0);
+	assert_int_equal(rcm_hints_check(NULL, "http", NULL, &out), 0);
+}
+
+static void test_hints_with_empty_strings_are_refused(void **state)
+{
+	(void)state;
+	assert_int_equal(rcm_hints_check("", "http", NULL, &out), -EINVAL);
+	assert_int_equal(rcm_hints_check("host", "", NULL, &out), -EINVAL);
+	assert_int_equal(check(NULL, "", RAI_SA, 0, 0, 0), -EINVAL);
+}
+
+static void test_hints_with_an_unknown_flag_family_type_or_space_are_refused(void **state)
+{
+	(void)state;
+	assert_int_equal(check("host", NULL, 0x40, 0, 0, 0), -EINVAL);
+	assert_int_equal(check("host", NULL, 0, AF_UNIX, 0, 0), -EINVAL);
+	assert_int_equal(check("host", NULL, 0, 0, 77, 0), -EINVAL);
+	assert_int_equal(check("host", NULL, 0, 0, 0, 77), -EINVAL);
+	assert_int_equal(check("host", NULL, RAI_PASSIVE | RAI_NOROUTE | RAI_FAMILY | RAI_DNS, 0, 0, 0), 0);
+}
+
+static void test_hints_with_type_and_space_that_contradict_are_refused(void **state)
+{
+	(void)state;
+	assert_int_equal(check("host", NULL, 0, 0, IBV_QPT_UD, RDMA_PS_TCP), -EINVAL);
+	assert_int_equal(check("host", NULL, 0, 0, IBV_QPT_RC, RDMA_PS_UDP), -EINVAL);
+	assert_int_equal(check("host", NULL, 0, 0, IBV_QPT_RC, RDMA_PS_IPOIB), -EINVAL);
+	assert_int_equal(check("host", NULL, 0, 0, IBV_QPT_UD, RDMA_PS_IB), 0);
+	assert_int_equal(check("host", NULL, 0, 0, IBV_QPT_XRC_SEND, RDMA_PS_TCP), 0);
+}
+
+static void test_hints_with_one_of_type_and_space_settle_the_other(void **state)
+{
+	(void)state;
+	assert_int_equal(check("host", NULL, 0, 0, IBV_QPT_UD, 0), 0);
+	assert_int_equal(out.port_space, RDMA_PS_UDP);
+	assert_int_equal(check("host", NULL, 0, 0, IBV_QPT_RC, 0), 0);
+	assert_int_equal(out.port_space, RDMA_PS_TCP);
+	assert_int_equal(check("host", NULL, 0, 0, 0, RDMA_PS_UDP), 0);
+	assert_int_equal(out.qp_type, IBV_QPT_UD);
+	assert_int_equal(check("host", NULL, 0, 0, 0, RDMA_PS_TCP), 0);
+	assert_int_equal(out.qp_type, IBV_QPT_RC);
+	assert_int_equal(check("host", NULL, 0, 0, 0, 0), 0);
+	assert_int_equal(out.qp_type, 0);
+	assert_int_equal(out.port_space, 0);
+}
+
+static void test_hints_numeric_host_takes_numbers_of_any_family_only(void **state)
+{
+	(void)state;
+	assert_int_equal(check("host", NULL, RAI_NUMERICHOST, 0, 0, 0), -EINVAL);
+	assert_int_equal(check("127.0.0.1", NULL, RAI_NUMERICHOST, 0, 0, 0), 0);
+	assert_int_equal(check("127.0.0.1", NULL, RAI_NUMERICHOST, AF_INET6, 0, 0), 0);
+	assert_int_equal(check("fe80::1", NULL, RAI_NUMERICHOST | RAI_FAMILY, AF_IB, 0, 0), 0);
+	assert_int_equal(check("127.0.0.1", NULL, RAI_NUMERICHOST | RAI_FAMILY, AF_IB, 0, 0), -EINVAL);
+}
+
+static void test_hints_of_a_node_over_253_characters_are_too_long(void **state)
+{
+	char node[300];
+
+	(void)state;
+	filled(node, 253);
+	assert_int_equal(rcm_hints_check(node, NULL, NULL, &out), 0);
+	filled(node, 254);
+	assert_int_equal(rcm_hints_check(node, NULL, NULL, &out), -ENAMETOOLONG);
+}
+
+static void test_hints_of_the_sa_need_a_service_and_exclude_names(void **state)
+{
+	(void)state;
+	assert_int_equal(check(NULL, NULL, RAI_SA, 0, 0, 0), -EINVAL);
+	assert_int_equal(check("host", "storage", RAI_SA, 0, 0, 0), -ENOTSUP);
+	assert_int_equal(check(NULL, "storage", RAI_SA | RAI_DNS, 0, 0, 0), -ENOTSUP);
+	assert_int_equal(check(NULL, "storage", RAI_SA, 0, 0, 0), 0);
+	assert_false(out.by_id);
+}
+
+static void test_hints_of_the_sa_tell_ids_from_names(void **state)
+{
+	char service[80];
+
+	(void)state;
+	assert_int_equal(check(NULL, "0x1000000000000001", RAI_SA, 0, 0, 0), 0);
+	assert_true(out.by_id);
+	assert_int_equal(out.service_id, 0x1000000000000001);
+	assert_int_equal(check(NULL, "18446744073709551616", RAI_SA, 0, 0, 0), -EINVAL);
+	filled(service, 63);
+	assert_int_equal(check(NULL, service, RAI_SA, 0, 0, 0), 0);
+	filled(service, 64);
+	assert_int_equal(check(NULL, service, RAI_SA, 0, 0, 0), -ENAMETOOLONG);
+}
+
+static void test_hints_source_address_is_copied_and_checked(void **state)
+{
+	struct sockaddr_in in = { .sin_family = AF_INET, .sin_port = 5 };
+	struct rdma_addrinfo hints = { .ai_src_addr = (struct sockaddr *)&in, .ai_src_len = sizeof(in) };
+
+	(void)state;
+	assert_int_equal(rcm_hints_check("host", NULL, &hints, &out), 0);
+	in.sin_port = 0;
+	assert_int_equal(out.src.in.sin_port, 5);
+	hints.ai_src_len = 8;
+	assert_int_equal(rcm_hints_check("host", NULL, &hints, &out), -EINVAL);
+	hints.ai_src_len = sizeof(in);
+	in.sin_family = AF_UNIX;
+	assert_int_equal(rcm_hints_check("host", NULL, &hints, &out), -EINVAL);
+	hints.ai_src_addr = NULL;
+	assert_int_equal(rcm_hints_check("host", NULL, &hints, &out), -EINVAL);
+}
+
+static void test_hints_refused_leave_the_output_alone(void **state)
+{
+	(void)state;
+	memset(&out, 0x5a, sizeof(out));
+	assert_int_equal(check("host", NULL, 0x40, 0, 0, 0), -EINVAL);
+	assert_int_equal(check("host", NULL, 0, 0, IBV_QPT_UD, RDMA_PS_TCP), -EINVAL);
+	assert_int_equal(out.flags, 0x5a5a5a5a);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_hints_with_nothing_to_resolve_are_refused),
+		cmocka_unit_test(test_hints_with_empty_strings_are_refused),
+		cmocka_unit_test(test_hints_with_an_unknown_flag_family_type_or_space_are_refused),
+		cmocka_unit_test(test_hints_with_type_and_space_that_contradict_are_refused),
+		cmocka_unit_test(test_hints_with_one_of_type_and_space_settle_the_other),
+		cmocka_unit_test(test_hints_numeric_host_takes_numbers_of_any_family_only),
+		cmocka_unit_test(test_hints_of_a_node_over_253_characters_are_too_long),
+		cmocka_unit_test(test_hints_of_the_sa_need_a_service_and_exclude_names),
+		cmocka_unit_test(test_hints_of_the_sa_tell_ids_from_names),
+		cmocka_unit_test(test_hints_source_address_is_copied_and_checked),
+		cmocka_unit_test(test_hints_refused_leave_the_output_alone),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
