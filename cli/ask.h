@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Asks one question at one or several places at once, through the public API, and waits for all the answers. */
+#pragma once
+
+#include <stdint.h>
+
+#include "out.h"
+#include "ports.h"
+
+struct cli_question {
+	const char *node, *service;		/* NULL: not given */
+	struct rdma_addrinfo hints;
+	const uint32_t *deadline_ms;		/* NULL: as the library is set up; 0: none */
+	const struct cli_port *ports;		/* SA: where to ask; NULL for names */
+	size_t places;				/* ports, or 1 for names */
+};
+
+/*
+ * Fills one answer a place; each holds a list, or a status and words. 0, or -errno where not even a channel could be
+ * had, then *ret_step says what failed. Lists are freed by cli_answers_free().
+ */
+int cli_ask(const struct cli_question *question, struct cli_answer *answers, const char **ret_step);
+
+void cli_answers_free(struct cli_answer *answers, size_t count);

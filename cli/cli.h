@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the verbs of the rai command share: exit statuses and their entry points. */
+#pragma once
+
+enum cli_exit {
+	CLI_FOUND = 0,
+	CLI_NOT_FOUND = 1,	/* no such host, service or record, or no address of the family asked for */
+	CLI_USAGE = 2,		/* the command line makes no sense; nothing was asked */
+	CLI_FAILED = 3		/* anything else: timeout, refused, no device, no memory */
+};
+
+/* Each takes the command line from its verb on, and returns an enum cli_exit. */
+int cli_resolve(int argc, char **argv);

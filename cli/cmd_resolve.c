@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* rai resolve: reads the command line, asks, prints, and says by its exit status how it went. */
+#include <argp.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ask.h"
+#include "cli.h"
+#include "words.h"
+
+enum {
+	NODE_MAX = 253,		/* as rdma_resolve_addrinfo(3) has it */
+	SERVICE_NAME_MAX = 63,
+	PORTS_MAX = 64,
+};
+
+struct resolve {
+	const char *node, *service, *sa, *port;
+	bool json, passive;
+	int family;
+	uint32_t timeout_ms;
+	bool has_timeout;
+};
+
+static const struct argp_option options[] = {
+	{ "sa", 's', "SERVICE", 0, "Ask the InfiniBand SA for the service records of SERVICE: a name, or a number "
+	  "in C notation, which is a service id", 0 },
+	{ "port", 'p', "PORT", 0, "With --sa: ask through this port only, DEVICE/PORT (mlx5_0/1) or its GID; "
+	  "otherwise through every active InfiniBand port", 0 },
+	{ "family", 'f', "FAMILY", 0, "Only addresses of inet or inet6; ib reads NODE as a GID", 0 },
+	{ "passive", 'P', NULL, 0, "Addresses to listen at; NODE may be left out", 0 },
+	{ "timeout", 't', "SECONDS", 0, "Give up after so long (0.5); 0: never. Without it: as resolv.conf says, "
+	  "4 seconds for the SA", 0 },
+	{ "json", 'j', NULL, 0, "Print one JSON object", 0 },
+	{ 0 }
+};
+
+static int read_family(struct argp_state *state, const char *arg)
+{
+	if (strcmp(arg, "inet") == 0)
+		return AF_INET;
+	if (strcmp(arg, "inet6") == 0)
+		return AF_INET6;
+	if (strcmp(arg, "ib") == 0)
+		return AF_IB;
+	argp_error(state, "no such family: '%s' (inet, inet6 or ib)", arg);
+	return AF_UNSPEC;
+}
+
+static uint32_t read_timeout(struct argp_state *state, const char *arg)
+{
+	char *end;
+	double seconds = strtod(arg, &end);
+	double ms = ceil(seconds * 1000);	/* up: what isn't 0 must not become "never" */
+
+	if (end == arg || *end || !(ms >= 0 && ms < UINT32_MAX))
+		argp_error(state, "no number of seconds: '%s'", arg);
+	return (uint32_t)ms;
+}
+
+static const char *read_word(struct argp_state *state, const char *what, const char *arg, size_t max)
+{
+	if (!*arg)
+		argp_error(state, "%s is empty", what);
+	if (strlen(arg) > max)
+		argp_error(state, "%s is longer than %zu characters", what, max);
+	for (const unsigned char *c = (const unsigned char *)arg; *c; c++)
+		if (*c < ' ' || *c == 0x7f)
+			argp_error(state, "%s has a control character in it", what);
+	if (!cli_is_utf8(arg))
+		argp_error(state, "%s is not UTF-8", what);
+	return arg;
+}
+
+static void check(struct argp_state *state, const struct resolve *r)
+{
+	if (r->sa && (r->node || r->service))
+		argp_error(state, "--sa takes no NODE");
+	if (r->sa && (r->family || r->passive))
+		argp_error(state, "--sa goes with neither --family nor --passive");
+	if (r->port && !r->sa)
+		argp_error(state, "--port is for --sa");
+	if (!r->sa && !r->node && !r->passive)
+		argp_error(state, "NODE is missing");
+	if (!r->sa && !r->node && !r->service)
+		argp_error(state, "--passive without NODE needs a SERVICE");
+	if (r->family == AF_IB && !r->node)
+		argp_error(state, "--family ib needs a NODE, a GID");
+}
+
+/* An empty NODE stands for none where --passive lets it be left out: "rai resolve -P '' 7471". */
+static void read_argument(struct argp_state *state, struct resolve *r, const char *arg)
+{
+	if (state->arg_num == 0)
+		r->node = r->passive && !*arg ? NULL : read_word(state, "NODE", arg, NODE_MAX);
+	else if (state->arg_num == 1)
+		r->service = read_word(state, "SERVICE", arg, SERVICE_NAME_MAX);
+	else
+		argp_error(state, "one NODE and one SERVICE at most");
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct resolve *r = state->input;
+
+	switch (key) {
+	case 's':
+		r->sa = read_word(state, "SERVICE", arg, SERVICE_NAME_MAX);
+		return 0;
+	case 'p':
+		r->port = read_word(state, "PORT", arg, NODE_MAX);
+		return 0;
+	case 'f':
+		r->family = read_family(state, arg);
+		return 0;
+	case 't':
+		r->timeout_ms = read_timeout(state, arg);
+		r->has_timeout = true;
+		return 0;
+	case 'P':
+		r->passive = true;
+		return 0;
+	case 'j':
+		r->json = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		read_argument(state, r, arg);
+		return 0;
+	case ARGP_KEY_END:
+		check(state, r);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static int fail(const char *what, const char *why, enum cli_exit status)
+{
+	fprintf(stderr, "rai resolve: %s: %s\n", what, why);
+	return status;
+}
+
+/* Which ports to ask through: how many, or minus the exit status. */
+static int choose_ports(const struct resolve *r, struct cli_port ports[PORTS_MAX])
+{
+	int count;
+
+	if (!r->port) {
+		count = cli_ports_active(ports, PORTS_MAX);
+		return count > 0 ? count : -fail(r->sa, "this host has no active InfiniBand port", CLI_FAILED);
+	}
+	switch (cli_port_find(r->port, ports)) {
+	case 0:
+		return 1;
+	case -EINVAL:
+		return -fail(r->port, "neither DEVICE/PORT nor a GID", CLI_USAGE);
+	case -EPROTOTYPE:
+		return -fail(r->port, "not an InfiniBand port: no SA to ask", CLI_FAILED);
+	default:
+		return -fail(r->port, "no such port", CLI_FAILED);
+	}
+}
+
+static void question_fill(const struct resolve *r, struct cli_question *question)
+{
+	question->node = r->node;
+	question->service = r->sa ? r->sa : r->service;
+	question->deadline_ms = r->has_timeout ? &r->timeout_ms : NULL;
+	question->hints.ai_flags = (r->sa ? RAI_SA : 0) | (r->passive ? RAI_PASSIVE : 0) |
+				   (r->family ? RAI_FAMILY : 0) | (r->family == AF_IB ? RAI_NUMERICHOST : 0);
+	question->hints.ai_family = r->family;
+	question->places = 1;
+}
+
+static enum cli_exit verdict(const struct cli_answer *answers, size_t count)
+{
+	enum cli_exit verdict = CLI_NOT_FOUND;
+
+	for (size_t i = 0; i < count; i++) {
+		if (answers[i].list)
+			return CLI_FOUND;
+		if (answers[i].status == -EINVAL || answers[i].status == -ENAMETOOLONG)
+			verdict = CLI_USAGE;
+		else if (answers[i].status != -ENOENT && answers[i].status != -ENODATA)
+			verdict = CLI_FAILED;
+	}
+	return verdict;
+}
+
+static void complain(const char *asked, const struct cli_answer *answer)
+{
+	if (answer->list)
+		return;
+	fprintf(stderr, "rai resolve: %s%s%s: %s (%s)\n", asked, answer->port ? " at " : "",
+		answer->port ? answer->port : "", answer->text, cli_errno_word(answer->status));
+}
+
+static int print(const struct resolve *r, const struct cli_question *question, const struct cli_answer *answers)
+{
+	const struct cli_report report = {
+		.node = question->node, .service = question->service, .sa = r->sa,
+		.answers = answers, .count = question->places,
+	};
+	int rc = 0;
+
+	for (size_t i = 0; i < report.count; i++)
+		complain(report.node ? report.node : report.service, &answers[i]);
+	if (r->json)
+		rc = cli_print_json(stdout, &report);
+	else
+		cli_print_text(stdout, &report);
+	if (rc == 0 && fflush(stdout) != 0)
+		rc = -errno;
+	return rc < 0 ? fail("printing", strerror(-rc), CLI_FAILED) : (int)verdict(answers, report.count);
+}
+
+static int resolve(const struct resolve *r)
+{
+	struct cli_answer answers[PORTS_MAX] = { 0 };
+	struct cli_port ports[PORTS_MAX];
+	struct cli_question question = { 0 };
+	const char *step;
+	int rc;
+
+	question_fill(r, &question);
+	if (r->sa) {
+		rc = choose_ports(r, ports);
+		if (rc < 0)
+			return -rc;
+		question.ports = ports;
+		question.places = (size_t)rc;
+	}
+	rc = cli_ask(&question, answers, &step);
+	if (rc < 0)
+		return fail(step, strerror(-rc), CLI_FAILED);
+	rc = print(r, &question, answers);
+	cli_answers_free(answers, question.places);
+	return rc;
+}
+
+int cli_resolve(int argc, char **argv)
+{
+	static const struct argp argp = {
+		.options = options,
+		.parser = parse,
+		.args_doc = "NODE [SERVICE]\n--sa SERVICE [--port PORT]",
+		.doc = "Resolve NODE as rdma_resolve_addrinfo(3) does, or with --sa a service of the InfiniBand SA.\v"
+		       "Exit status: 0 found, 1 not found, 2 wrong usage, 3 any other failure.",
+	};
+	struct resolve r = { 0 };
+
+	if (argp_parse(&argp, argc, argv, 0, NULL, &r))
+		return CLI_FAILED;
+	/* Names resolve where there is no RDMA device, too; who set the variable knows better. */
+	if (setenv("RAI_DEVICELESS", "1", 0) < 0)
+		return fail("environment", strerror(errno), CLI_FAILED);
+	return resolve(&r);
+}

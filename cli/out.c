@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Results as a table: a column a field, as wide as its widest word. */
+#include "out.h"
+
+#include <endian.h>
+#include <infiniband/ib.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "words.h"
+
+enum { CELL = 80, COLUMNS = 8 };
+
+/* Where an entry points to; with RAI_PASSIVE that is its source. */
+static const struct sockaddr *target(const struct rdma_addrinfo *info)
+{
+	return info->ai_dst_addr ? info->ai_dst_addr : info->ai_src_addr;
+}
+
+static void cell_family(const struct rdma_addrinfo *info, char *cell)
+{
+	snprintf(cell, CELL, "%s", cli_family_word(info->ai_family));
+}
+
+static void cell_dst(const struct rdma_addrinfo *info, char *cell)
+{
+	cli_address_word(info->ai_dst_addr, cell, CELL);
+}
+
+static void cell_src(const struct rdma_addrinfo *info, char *cell)
+{
+	cli_address_word(info->ai_src_addr, cell, CELL);
+}
+
+static void cell_port(const struct rdma_addrinfo *info, char *cell)
+{
+	snprintf(cell, CELL, "%u", cli_address_port(target(info)));
+}
+
+static void cell_pkey(const struct rdma_addrinfo *info, char *cell)
+{
+	const struct sockaddr_ib *sib = (const void *)target(info);
+
+	snprintf(cell, CELL, "0x%04x", be16toh(sib->sib_pkey));
+}
+
+static void cell_service_id(const struct rdma_addrinfo *info, char *cell)
+{
+	const struct sockaddr_ib *sib = (const void *)target(info);
+
+	snprintf(cell, CELL, "0x%016" PRIx64, (uint64_t)be64toh(sib->sib_sid));
+}
+
+static void cell_qp(const struct rdma_addrinfo *info, char *cell)
+{
+	snprintf(cell, CELL, "%s", cli_qp_type_word(info->ai_qp_type));
+}
+
+static void cell_space(const struct rdma_addrinfo *info, char *cell)
+{
+	snprintf(cell, CELL, "%s", cli_port_space_word(info->ai_port_space));
+}
+
+struct column {
+	const char *head;
+	void (*cell)(const struct rdma_addrinfo *info, char *cell);
+};
+
+static const struct column ip_columns[] = {
+	{ "FAMILY", cell_family }, { "DESTINATION", cell_dst }, { "PORT", cell_port }, { "QP", cell_qp },
+	{ "SPACE", cell_space }, { "SOURCE", cell_src }, { NULL, NULL },
+};
+
+static const struct column ib_columns[] = {
+	{ "FAMILY", cell_family }, { "DESTINATION", cell_dst }, { "P_KEY", cell_pkey },
+	{ "SERVICE ID", cell_service_id }, { "QP", cell_qp }, { "SPACE", cell_space },
+	{ "SOURCE", cell_src }, { NULL, NULL },
+};
+
+static void widths(const struct column *columns, const struct cli_report *report, int width[COLUMNS])
+{
+	char cell[CELL];
+
+	for (int c = 0; columns[c].head; c++) {
+		width[c] = (int)strlen(columns[c].head);
+		for (size_t i = 0; i < report->count; i++)
+			for (const struct rdma_addrinfo *info = report->answers[i].list; info;
+			     info = info->ai_next) {
+				columns[c].cell(info, cell);
+				if ((int)strlen(cell) > width[c])
+					width[c] = (int)strlen(cell);
+			}
+	}
+}
+
+/* The last column is not padded: no line ends in spaces. */
+static void print_row(FILE *out, const struct column *columns, const int width[COLUMNS],
+		      const struct rdma_addrinfo *info)
+{
+	char cell[CELL];
+
+	for (int c = 0; columns[c].head; c++) {
+		if (info)
+			columns[c].cell(info, cell);
+		else
+			snprintf(cell, CELL, "%s", columns[c].head);
+		fprintf(out, "%-*s%s", columns[c + 1].head ? width[c] : 0, cell, columns[c + 1].head ? "  " : "\n");
+	}
+}
+
+static void print_path(FILE *out, const struct ibv_path_data *data)
+{
+	struct cli_path path;
+
+	cli_path_read(data, &path);
+	fprintf(out, "    path  %s -> %s\n", path.sgid, path.dgid);
+	fprintf(out, "          SLID %u, DLID %u, SL %u, P_Key 0x%04x, MTU ", path.slid, path.dlid, path.sl, path.pkey);
+	fprintf(out, path.mtu ? "%u, " : "?, ", path.mtu);
+	fprintf(out, path.rate > 0 ? "rate %g Gb/s, " : "rate ?, ", path.rate);
+	fprintf(out, "lifetime %.3g s, %s\n", path.lifetime, path.reversible ? "reversible" : "one way");
+	fprintf(out, "          flow label 0x%05x, traffic class %u, hop limit %u, QoS class %u, preference %u%s%s\n",
+		path.flow_label, path.traffic_class, path.hop_limit, path.qos_class, path.preference,
+		path.flags[0] ? "; " : "", path.flags);
+}
+
+static void print_list(FILE *out, const struct column *columns, const int width[COLUMNS],
+		       const struct rdma_addrinfo *list)
+{
+	for (const struct rdma_addrinfo *info = list; info; info = info->ai_next) {
+		const struct ibv_path_data *route = info->ai_route;
+
+		print_row(out, columns, width, info);
+		for (size_t i = 0; i < info->ai_route_len / sizeof(*route); i++)
+			print_path(out, &route[i]);
+	}
+}
+
+static const struct rdma_addrinfo *first_result(const struct cli_report *report)
+{
+	for (size_t i = 0; i < report->count; i++)
+		if (report->answers[i].list)
+			return report->answers[i].list;
+	return NULL;
+}
+
+/* Canonical names come from the network: nothing of them may reach a terminal as a command. */
+static void print_tame(FILE *out, const char *text)
+{
+	for (; *text; text++)
+		fputc((unsigned char)*text < ' ' || *text == 0x7f ? '?' : *text, out);
+}
+
+static void print_title(FILE *out, const struct cli_report *report, const struct rdma_addrinfo *first)
+{
+	const char *canon = first->ai_dst_canonname ? first->ai_dst_canonname : first->ai_src_canonname;
+	const char *noun = report->sa ? "service record" : "address";
+	const char *plural = report->sa ? "s" : "es";
+	uint64_t found = 0, shown = 0;
+
+	for (size_t i = 0; i < report->count; i++) {
+		found += report->answers[i].list ? report->answers[i].found : 0;
+		for (const struct rdma_addrinfo *info = report->answers[i].list; info; info = info->ai_next)
+			shown++;
+	}
+	fprintf(out, "%s: ", report->node ? report->node : report->service);
+	if (found > shown)
+		fprintf(out, "%" PRIu64 " of ", shown);
+	fprintf(out, "%" PRIu64 " %s%s", found, noun, found == 1 ? "" : plural);
+	if (canon)
+		fputs(", canonical name ", out);
+	print_tame(out, canon ? canon : "");
+	fputc('\n', out);
+}
+
+void cli_print_text(FILE *out, const struct cli_report *report)
+{
+	const struct rdma_addrinfo *first = first_result(report);
+	const struct column *columns;
+	int width[COLUMNS];
+
+	if (!first)
+		return;
+	columns = first->ai_family == AF_IB ? ib_columns : ip_columns;
+	widths(columns, report, width);
+	print_title(out, report, first);
+	print_row(out, columns, width, NULL);
+	for (size_t i = 0; i < report->count; i++)
+		print_list(out, columns, width, report->answers[i].list);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What a resolution brought, as text for people and as JSON for programs. */
+#pragma once
+
+#include <rdma/rdma_cma.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* One question to one place: names, or the SA behind one port. */
+struct cli_answer {
+	const char *port;		/* "mlx5_0/1" or a GID; NULL for names */
+	struct rdma_addrinfo *list;	/* NULL where it failed */
+	uint64_t found;			/* how many there were; the list may hold fewer */
+	int status;			/* 0 or -errno */
+	uint64_t code;			/* EAI_* or MAD status that goes with status */
+	char text[256];			/* which step failed and why */
+};
+
+struct cli_report {
+	const char *node, *service;	/* as asked; NULL where not given */
+	bool sa;
+	const struct cli_answer *answers;
+	size_t count;
+};
+
+/* All results as a table, path records below their result; nothing where none came. */
+void cli_print_text(FILE *out, const struct cli_report *report);
+
+/* One object with everything, the failures too: 0, -ENOMEM or -EIO. */
+int cli_print_json(FILE *out, const struct cli_report *report);
+
+/* Whether a text may stand in JSON. */
+bool cli_is_utf8(const char *text);

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Local InfiniBand ports by name, as libibumad reads them. */
+#include "ports.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <infiniband/umad.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { STATE_ACTIVE = 4 };	/* IBTA 14.2.5.6, PortInfo:PortState */
+
+/* Drivers that know one link layer only, and simulators, leave the text empty: those are InfiniBand. */
+static bool is_infiniband(const umad_port_t *port)
+{
+	return port->link_layer[0] == 0 || strcmp(port->link_layer, "InfiniBand") == 0 ||
+	       strcmp(port->link_layer, "IB") == 0;
+}
+
+static void gid_set(struct sockaddr_ib *sib, __be64 prefix, __be64 guid)
+{
+	memset(sib, 0, sizeof(*sib));
+	sib->sib_family = AF_IB;
+	sib->sib_addr.sib_subnet_prefix = prefix;
+	sib->sib_addr.sib_interface_id = guid;
+}
+
+static void port_fill(struct cli_port *port, const umad_port_t *from)
+{
+	snprintf(port->name, sizeof(port->name), "%s/%d", from->ca_name, from->portnum);
+	gid_set(&port->gid, from->gid_prefix, from->port_guid);
+}
+
+static bool read_gid(const char *text, struct cli_port *port)
+{
+	struct ib_addr gid;
+
+	if (inet_pton(AF_INET6, text, &gid) != 1)
+		return false;
+	snprintf(port->name, sizeof(port->name), "%s", text);
+	gid_set(&port->gid, gid.sib_subnet_prefix, gid.sib_interface_id);
+	return true;
+}
+
+/* Splits DEVICE/PORT. */
+static bool read_name(const char *text, char device[UMAD_CA_NAME_LEN], int *ret_number)
+{
+	const char *slash = strchr(text, '/');
+	size_t len = slash ? (size_t)(slash - text) : 0;
+	unsigned long number;
+	char *end;
+
+	if (len == 0 || len >= UMAD_CA_NAME_LEN || slash[1] < '0' || slash[1] > '9')
+		return false;
+	number = strtoul(slash + 1, &end, 10);
+	if (*end || number > UCHAR_MAX)
+		return false;
+	memcpy(device, text, len);
+	device[len] = 0;
+	*ret_number = (int)number;
+	return true;
+}
+
+int cli_port_find(const char *text, struct cli_port *ret_port)
+{
+	char device[UMAD_CA_NAME_LEN];
+	umad_port_t port;
+	int number, rc;
+
+	if (read_gid(text, ret_port))
+		return 0;
+	if (!read_name(text, device, &number))
+		return -EINVAL;
+	if (umad_init() < 0 || umad_get_port(device, number, &port) < 0)
+		return -ENODEV;
+	rc = is_infiniband(&port) ? 0 : -EPROTOTYPE;
+	if (rc == 0)
+		port_fill(ret_port, &port);
+	umad_release_port(&port);
+	return rc;
+}
+
+static size_t device_ports(const char *device, struct cli_port *ports, size_t max)
+{
+	size_t count = 0;
+	umad_ca_t ca;
+
+	if (umad_get_ca(device, &ca) < 0)
+		return 0;
+	for (int i = 0; i < UMAD_CA_MAX_PORTS && count < max; i++) {
+		const umad_port_t *port = ca.ports[i];
+
+		if (port && port->state == STATE_ACTIVE && is_infiniband(port))
+			port_fill(&ports[count++], port);
+	}
+	umad_release_ca(&ca);
+	return count;
+}
+
+int cli_ports_active(struct cli_port *ports, size_t max)
+{
+	char devices[UMAD_MAX_DEVICES][UMAD_CA_NAME_LEN];
+	size_t count = 0;
+	int n;
+
+	if (umad_init() < 0)
+		return -ENODEV;
+	n = umad_get_cas_names(devices, UMAD_MAX_DEVICES);
+	for (int i = 0; i < n; i++)
+		count += device_ports(devices[i], ports + count, max - count);
+	return (int)count;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Local InfiniBand ports by name, as libibumad reads them. */
+#pragma once
+
+#include <infiniband/ib.h>
+#include <stddef.h>
+
+struct cli_port {
+	char name[48];		/* "mlx5_0/1", or the GID as it was given */
+	struct sockaddr_ib gid;	/* what to bind an id to */
+};
+
+/*
+ * Reads DEVICE/PORT, or a GID, which is not looked up: 0; -EINVAL: it is neither; -ENODEV: no such port;
+ * -EPROTOTYPE: the port is not InfiniBand.
+ */
+int cli_port_find(const char *text, struct cli_port *ret_port);
+
+/* All active InfiniBand ports, at most max: how many, or -errno. */
+int cli_ports_active(struct cli_port *ports, size_t max);
