@@ -1,0 +1,529 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A kernel's connection manager that plays a script. */
+#include "fake_ucma.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/eventfd.h>
+#include <sys/queue.h>
+#include <unistd.h>
+
+#include "test.h"
+#include "ucma/ucma.h"
+
+enum { COMMANDS = 32, CHECKS = 12, BODY_MAX = 512 };
+
+struct check {
+	size_t offset, len;
+	uint8_t bytes[272];
+};
+
+struct rcm_fake_step {
+	TAILQ_ENTRY(rcm_fake_step) link;
+	uint32_t command;
+	unsigned n_checks;
+	struct check checks[CHECKS];
+	int error;
+	size_t answer_len;
+	uint8_t *answer;
+};
+
+/* A CM ID, or a membership of a multicast group. */
+struct fake_id {
+	LIST_ENTRY(fake_id) link;
+	uint32_t handle;
+	uint64_t uid;
+	int fd;
+	uint32_t events_read;
+};
+
+struct fake_event {
+	TAILQ_ENTRY(fake_event) link;
+	int fd;
+	uint32_t counted_on;		/* handle of the id that its reading counts for; CONNECT_REQUEST: the listener */
+	struct rdma_ucm_event_resp resp;
+};
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static TAILQ_HEAD(, rcm_fake_step) script = TAILQ_HEAD_INITIALIZER(script);
+static TAILQ_HEAD(, fake_event) events = TAILQ_HEAD_INITIALIZER(events);
+static LIST_HEAD(, fake_id) ids = LIST_HEAD_INITIALIZER(ids);
+static unsigned counts[COMMANDS], open_fds;
+static uint32_t last_handle;
+static uint8_t last_body[BODY_MAX];
+static size_t last_body_len;
+static bool is_lenient;
+static int open_result;
+static char failure[256];
+
+static void note_failure(const char *what, uint32_t command)
+{
+	if (!failure[0])
+		snprintf(failure, sizeof(failure), "%s (command %u)", what, command);
+}
+
+static struct fake_id *find_id(uint32_t handle)
+{
+	struct fake_id *id;
+
+	LIST_FOREACH(id, &ids, link)
+		if (id->handle == handle)
+			return id;
+	return NULL;
+}
+
+static struct fake_id *add_id(uint32_t handle, uint64_t uid, int fd)
+{
+	struct fake_id *id = calloc(1, sizeof(*id));
+
+	assert_non_null(id);
+	*id = (struct fake_id){ .handle = handle, .uid = uid, .fd = fd };
+	LIST_INSERT_HEAD(&ids, id, link);
+	last_handle = handle;
+	return id;
+}
+
+static void ring(int fd)
+{
+	assert_int_equal(eventfd_write(fd, 1), 0);
+}
+
+static void unring(int fd)
+{
+	eventfd_t one;
+
+	assert_int_equal(eventfd_read(fd, &one), 0);
+}
+
+static void queue_event(int fd, uint32_t counted_on, const struct rdma_ucm_event_resp *resp)
+{
+	struct fake_event *event = calloc(1, sizeof(*event));
+
+	assert_non_null(event);
+	*event = (struct fake_event){ .fd = fd, .counted_on = counted_on, .resp = *resp };
+	TAILQ_INSERT_TAIL(&events, event, link);
+	ring(fd);
+}
+
+static void drop_event(struct fake_event *event)
+{
+	TAILQ_REMOVE(&events, event, link);
+	unring(event->fd);
+	free(event);
+}
+
+/* Where in its body a command says where the answer goes; -1: it has none. */
+static int response_offset(uint32_t command)
+{
+	switch (command) {
+	case RDMA_USER_CM_CMD_CREATE_ID:
+		return offsetof(struct rdma_ucm_create_id, response);
+	case RDMA_USER_CM_CMD_DESTROY_ID:
+	case RDMA_USER_CM_CMD_LEAVE_MCAST:
+	case RDMA_USER_CM_CMD_INIT_QP_ATTR:
+	case RDMA_USER_CM_CMD_GET_EVENT:
+	case RDMA_USER_CM_CMD_MIGRATE_ID:
+	case RDMA_USER_CM_CMD_QUERY:
+	case RDMA_USER_CM_CMD_JOIN_MCAST:
+		return 0;
+	default:
+		return -1;
+	}
+}
+
+static void write_answer(uint32_t command, const uint8_t *body, uint16_t room, const void *answer, size_t len)
+{
+	int offset = response_offset(command);
+	uint64_t at;
+
+	if (offset < 0) {
+		if (room)
+			note_failure("a command without an answer has room for one", command);
+		return;
+	}
+	memcpy(&at, body + offset, sizeof(at));
+	if (!at || !room)
+		note_failure("a command with an answer has no room for it", command);
+	else
+		memcpy((void *)(uintptr_t)at, answer, len < room ? len : room);
+}
+
+static int get_event(int fd, const uint8_t *body, uint16_t room)
+{
+	struct fake_event *event;
+	struct fake_id *id;
+
+	TAILQ_FOREACH(event, &events, link)
+		if (event->fd == fd)
+			break;
+	if (!event)
+		return -EAGAIN;
+	id = find_id(event->counted_on);
+	if (id)
+		id->events_read++;
+	write_answer(RDMA_USER_CM_CMD_GET_EVENT, body, room, &event->resp, sizeof(event->resp));
+	drop_event(event);
+	return 0;
+}
+
+static int destroy_id(uint32_t command, const uint8_t *body, uint16_t room)
+{
+	const struct rdma_ucm_destroy_id *in = (const void *)body;
+	struct rdma_ucm_destroy_id_resp out;
+	struct fake_id *id = find_id(in->id);
+	struct fake_event *event, *next;
+
+	if (!id)
+		return -ENOENT;
+	out.events_reported = id->events_read;
+	for (event = TAILQ_FIRST(&events); event; event = next) {
+		next = TAILQ_NEXT(event, link);
+		if (event->counted_on == in->id)
+			drop_event(event);
+	}
+	LIST_REMOVE(id, link);
+	free(id);
+	write_answer(command, body, room, &out, sizeof(out));
+	return 0;
+}
+
+static int migrate_id(int fd, const uint8_t *body, uint16_t room)
+{
+	const struct rdma_ucm_migrate_id *in = (const void *)body;
+	struct rdma_ucm_migrate_resp out;
+	struct fake_id *id = find_id(in->id);
+	struct fake_event *event;
+
+	if (!id || id->fd != (int)in->fd)
+		return -ENOENT;
+	out.events_reported = id->events_read;
+	TAILQ_FOREACH(event, &events, link) {
+		if (event->counted_on != in->id || event->fd == fd)
+			continue;
+		unring(event->fd);
+		event->fd = fd;
+		ring(fd);
+	}
+	id->fd = fd;
+	write_answer(RDMA_USER_CM_CMD_MIGRATE_ID, body, room, &out, sizeof(out));
+	return 0;
+}
+
+/* What a small kernel would do with a command that no step is about. */
+static int serve(int fd, uint32_t command, const uint8_t *body, uint16_t room)
+{
+	static const uint8_t zeros[BODY_MAX];
+	struct rdma_ucm_create_id_resp created = { .id = last_handle + 1 };
+
+	switch (command) {
+	case RDMA_USER_CM_CMD_CREATE_ID:
+		add_id(created.id, ((const struct rdma_ucm_create_id *)(const void *)body)->uid, fd);
+		write_answer(command, body, room, &created, sizeof(created));
+		return 0;
+	case RDMA_USER_CM_CMD_JOIN_MCAST:
+		add_id(created.id, ((const struct rdma_ucm_join_mcast *)(const void *)body)->uid, fd);
+		write_answer(command, body, room, &created, sizeof(created));
+		return 0;
+	case RDMA_USER_CM_CMD_DESTROY_ID:
+	case RDMA_USER_CM_CMD_LEAVE_MCAST:
+		return destroy_id(command, body, room);
+	case RDMA_USER_CM_CMD_MIGRATE_ID:
+		return migrate_id(fd, body, room);
+	default:
+		if (response_offset(command) >= 0)
+			write_answer(command, body, room, zeros, sizeof(zeros));
+		return 0;
+	}
+}
+
+/* An id's life is followed in scripted commands too, so that events find it. */
+static void follow(int fd, const struct rcm_fake_step *step, const uint8_t *body)
+{
+	uint32_t handle;
+
+	if (step->command == RDMA_USER_CM_CMD_CREATE_ID && step->answer_len >= sizeof(handle)) {
+		memcpy(&handle, step->answer, sizeof(handle));
+		add_id(handle, ((const struct rdma_ucm_create_id *)(const void *)body)->uid, fd);
+	}
+}
+
+static int play(struct rcm_fake_step *step, int fd, const uint8_t *body, size_t len, uint16_t room)
+{
+	int ret = -step->error;
+
+	for (unsigned i = 0; i < step->n_checks; i++) {
+		const struct check *c = &step->checks[i];
+
+		if (c->offset + c->len > len || memcmp(body + c->offset, c->bytes, c->len)) {
+			char what[64];
+
+			snprintf(what, sizeof(what), "wrong bytes at %zu, %zu long", c->offset, c->len);
+			note_failure(what, step->command);
+		}
+	}
+	if (!ret && step->answer) {
+		follow(fd, step, body);
+		write_answer(step->command, body, room, step->answer, step->answer_len);
+	} else if (!ret) {
+		ret = serve(fd, step->command, body, room);
+	}
+	TAILQ_REMOVE(&script, step, link);
+	free(step->answer);
+	free(step);
+	return ret;
+}
+
+static void follow_accept(uint32_t command, const uint8_t *body)
+{
+	const struct rdma_ucm_accept *accept = (const void *)body;
+	struct fake_id *id;
+
+	if (command != RDMA_USER_CM_CMD_ACCEPT || !accept->conn_param.valid)
+		return;
+	id = find_id(accept->id);
+	if (id)
+		id->uid = accept->uid;
+}
+
+static int take(int fd, const struct rdma_ucm_cmd_hdr *hdr, const uint8_t *body)
+{
+	struct rcm_fake_step *step = TAILQ_FIRST(&script);
+
+	counts[hdr->cmd]++;
+	if (hdr->cmd == RDMA_USER_CM_CMD_GET_EVENT)
+		return get_event(fd, body, hdr->out);
+	last_body_len = hdr->in;
+	memcpy(last_body, body, hdr->in);
+	follow_accept(hdr->cmd, body);
+	if (step && step->command == hdr->cmd)
+		return play(step, fd, body, hdr->in, hdr->out);
+	if (is_lenient)
+		return serve(fd, hdr->cmd, body, hdr->out);
+	note_failure("a command that the script doesn't have here", hdr->cmd);
+	return -EPROTO;
+}
+
+static int fake_command(int fd, const void *bytes, size_t len)
+{
+	struct rdma_ucm_cmd_hdr hdr;
+	_Alignas(8) uint8_t body[BODY_MAX];
+	int ret = -EINVAL;
+
+	pthread_mutex_lock(&mutex);
+	if (len < sizeof(hdr))
+		goto out;
+	memcpy(&hdr, bytes, sizeof(hdr));
+	if (hdr.in + sizeof(hdr) > len || hdr.in > sizeof(body) || hdr.cmd >= COMMANDS)
+		goto out;
+	memcpy(body, (const uint8_t *)bytes + sizeof(hdr), hdr.in);
+	ret = take(fd, &hdr, body);
+out:
+	pthread_mutex_unlock(&mutex);
+	return ret;
+}
+
+static int fake_open(void)
+{
+	int fd = open_result;
+
+	if (!fd) {
+		fd = eventfd(0, EFD_SEMAPHORE | EFD_NONBLOCK | EFD_CLOEXEC);
+		if (fd < 0)
+			return -errno;
+		pthread_mutex_lock(&mutex);
+		open_fds++;
+		pthread_mutex_unlock(&mutex);
+	}
+	return fd;
+}
+
+static void fake_close(int fd)
+{
+	struct fake_event *event, *next;
+
+	pthread_mutex_lock(&mutex);
+	for (event = TAILQ_FIRST(&events); event; event = next) {
+		next = TAILQ_NEXT(event, link);
+		if (event->fd == fd)
+			drop_event(event);
+	}
+	open_fds--;
+	close(fd);
+	pthread_mutex_unlock(&mutex);
+}
+
+static const struct rcm_ucma_ops fake_ops = {
+	.name = "fake",
+	.open = fake_open,
+	.command = fake_command,
+	.close = fake_close,
+};
+
+void rcm_fake_ucma_use(void)
+{
+	memset(counts, 0, sizeof(counts));
+	failure[0] = '\0';
+	last_handle = 0;
+	open_result = 0;
+	is_lenient = false;
+	rcm_ucma_replace(&fake_ops);
+}
+
+void rcm_fake_ucma_done(void)
+{
+	struct rcm_fake_step *step;
+	struct fake_event *event;
+	struct fake_id *id;
+	unsigned left_fds = open_fds;
+
+	rcm_ucma_replace(NULL);
+	while ((step = TAILQ_FIRST(&script))) {
+		note_failure("a step was not played", step->command);
+		TAILQ_REMOVE(&script, step, link);
+		free(step->answer);
+		free(step);
+	}
+	while ((event = TAILQ_FIRST(&events))) {
+		note_failure("an event was not read", event->resp.event);
+		drop_event(event);
+	}
+	while ((id = LIST_FIRST(&ids))) {
+		LIST_REMOVE(id, link);
+		free(id);
+	}
+	open_fds = 0;
+	if (left_fds)
+		note_failure("a descriptor was not closed", left_fds);
+	if (failure[0])
+		fail_msg("fake kernel: %s", failure);
+}
+
+void rcm_fake_ucma_lenient(bool lenient)
+{
+	is_lenient = lenient;
+}
+
+void rcm_fake_ucma_open_result(int result)
+{
+	open_result = result;
+}
+
+struct rcm_fake_step *rcm_fake_ucma_expect(uint32_t command)
+{
+	struct rcm_fake_step *step = calloc(1, sizeof(*step));
+
+	assert_non_null(step);
+	step->command = command;
+	pthread_mutex_lock(&mutex);
+	TAILQ_INSERT_TAIL(&script, step, link);
+	pthread_mutex_unlock(&mutex);
+	return step;
+}
+
+void rcm_fake_step_bytes(struct rcm_fake_step *step, size_t offset, const void *bytes, size_t len)
+{
+	struct check *c = &step->checks[step->n_checks++];
+
+	assert_in_range(step->n_checks, 1, CHECKS);
+	assert_in_range(len, 1, sizeof(c->bytes));
+	c->offset = offset;
+	c->len = len;
+	memcpy(c->bytes, bytes, len);
+}
+
+void rcm_fake_step_answer(struct rcm_fake_step *step, const void *answer, size_t len)
+{
+	step->answer = malloc(len);
+	assert_non_null(step->answer);
+	memcpy(step->answer, answer, len);
+	step->answer_len = len;
+}
+
+void rcm_fake_step_error(struct rcm_fake_step *step, int error)
+{
+	step->error = error;
+}
+
+void rcm_fake_ucma_event(int fd, const struct rdma_ucm_event_resp *event)
+{
+	pthread_mutex_lock(&mutex);
+	queue_event(fd, event->id, event);
+	pthread_mutex_unlock(&mutex);
+}
+
+void rcm_fake_ucma_event_of(uint32_t handle, uint32_t type, int status)
+{
+	struct rdma_ucm_event_resp resp = { .id = handle, .event = type, .status = (uint32_t)status };
+	struct fake_id *id;
+
+	pthread_mutex_lock(&mutex);
+	id = find_id(handle);
+	if (id) {
+		resp.uid = id->uid;
+		queue_event(id->fd, handle, &resp);
+	} else {
+		note_failure("an event of an id that is gone", handle);
+	}
+	pthread_mutex_unlock(&mutex);
+}
+
+uint32_t rcm_fake_ucma_connect_request(uint32_t listener, const struct rdma_ucm_conn_param *param)
+{
+	struct rdma_ucm_event_resp resp = { .event = RDMA_CM_EVENT_CONNECT_REQUEST };
+	struct fake_id *id;
+
+	pthread_mutex_lock(&mutex);
+	id = find_id(listener);
+	if (!id) {
+		note_failure("a request to a listener that is gone", listener);
+		goto out;
+	}
+	resp.uid = id->uid;
+	resp.id = last_handle + 1;
+	if (param)
+		resp.param.conn = *param;
+	add_id(resp.id, 0, id->fd);
+	queue_event(id->fd, listener, &resp);
+out:
+	pthread_mutex_unlock(&mutex);
+	return resp.id;
+}
+
+uint32_t rcm_fake_ucma_last_handle(void)
+{
+	return last_handle;
+}
+
+unsigned rcm_fake_ucma_ids(void)
+{
+	struct fake_id *id;
+	unsigned n = 0;
+
+	pthread_mutex_lock(&mutex);
+	LIST_FOREACH(id, &ids, link)
+		n++;
+	pthread_mutex_unlock(&mutex);
+	return n;
+}
+
+size_t rcm_fake_ucma_last_body(void *body, size_t max)
+{
+	size_t len;
+
+	pthread_mutex_lock(&mutex);
+	len = last_body_len < max ? last_body_len : max;
+	memcpy(body, last_body, len);
+	pthread_mutex_unlock(&mutex);
+	return len;
+}
+
+unsigned rcm_fake_ucma_count(uint32_t command)
+{
+	unsigned n;
+
+	pthread_mutex_lock(&mutex);
+	n = command < COMMANDS ? counts[command] : 0;
+	pthread_mutex_unlock(&mutex);
+	return n;
+}
