@@ -14,6 +14,8 @@ enum {
 	RCM_NSS_WORKERS = 8,		/* getaddrinfo() threads, only where nsswitch.conf needs them */
 	RCM_SA_WINDOW = 16,		/* SA queries in flight per port (what Linux 6.17 lets one agent have) */
 	RCM_SA_PORTS_MAX = 64,		/* local InfiniBand ports looked at */
+	RCM_SA_ANSWER_MAX = 16 << 20,	/* bytes of one SA answer: 95,000 service records */
+	RCM_SA_IDLE_MS = 10000,		/* a port is closed after so long without a question */
 	RCM_SA_DEADLINE_MS = 4000,	/* default for a whole SA resolution */
 	RCM_TURN_EVENTS = 64,		/* descriptors served per epoll_wait */
 	RCM_TEXT_MAX = 192,		/* bytes of an event's explanation, NUL included */

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The SA client: queries in, transactions on the port's link, records out. */
+#include "sa/client.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+
+#include "base/container.h"
+#include "sa/txn.h"
+
+struct rcm_sa_query {
+	LIST_ENTRY(rcm_sa_query) entry;
+	struct rcm_txn txn;
+	struct rcm_sa_service_query service;	/* what its records have to match */
+	rcm_sa_done_fn *done;
+	void *arg;
+};
+
+struct rcm_sa {
+	struct rcm_loop *loop;
+	const struct rcm_umad_ops *umad;
+	TAILQ_HEAD(, rcm_link) links;
+	unsigned link_count;
+	LIST_HEAD(, rcm_sa_query) queries;
+	struct rcm_sa_stats stats;
+};
+
+int rcm_client_open(struct rcm_loop *loop, const struct rcm_umad_ops *umad, struct rcm_sa **ret_sa)
+{
+	struct rcm_sa *sa = calloc(1, sizeof(*sa));
+
+	if (!sa)
+		return -ENOMEM;
+	sa->loop = loop;
+	sa->umad = umad;
+	TAILQ_INIT(&sa->links);
+	LIST_INIT(&sa->queries);
+	*ret_sa = sa;
+	return 0;
+}
+
+static int client_open(struct rcm_loop *loop, struct rcm_sa **ret_sa)
+{
+	return rcm_client_open(loop, &rcm_umad_device, ret_sa);
+}
+
+static struct rcm_link *link_by_gid(struct rcm_sa *sa, const struct rcm_gid *gid)
+{
+	struct rcm_link *link;
+
+	TAILQ_FOREACH(link, &sa->links, entry)
+		if (!memcmp(&link->port.gid, gid, sizeof(*gid)))
+			return link;
+	return NULL;
+}
+
+static void link_free(struct rcm_sa *sa, struct rcm_link *link)
+{
+	TAILQ_REMOVE(&sa->links, link, entry);
+	sa->link_count--;
+	rcm_link_done(link);
+	free(link);
+}
+
+/* Ports come and go: one that has no question under way makes room for another. */
+static int make_room(struct rcm_sa *sa)
+{
+	struct rcm_link *link;
+
+	if (sa->link_count < RCM_SA_PORTS_MAX)
+		return 0;
+	TAILQ_FOREACH(link, &sa->links, entry) {
+		if (!link->active) {
+			link_free(sa, link);
+			return 0;
+		}
+	}
+	return -EMFILE;
+}
+
+/* The link of the port, opened. It is known by the GID it is asked by, which may be any of the port's. */
+static int link_get(struct rcm_sa *sa, const struct rcm_gid *gid, struct rcm_link **ret_link)
+{
+	struct rcm_link *link = link_by_gid(sa, gid);
+	struct rcm_sa_port port;
+	int ret;
+
+	if (!link) {
+		ret = sa->umad->find(gid, &port);
+		if (!ret)
+			ret = make_room(sa);
+		if (ret)
+			return ret;
+		link = calloc(1, sizeof(*link));
+		if (!link)
+			return -ENOMEM;
+		port.gid = *gid;
+		rcm_link_init(link, sa->loop, sa->umad, &port, &sa->stats);
+		TAILQ_INSERT_HEAD(&sa->links, link, entry);
+		sa->link_count++;
+	}
+	ret = rcm_link_open(link);
+	if (!ret)
+		*ret_link = link;
+	else if (!link->active)
+		link_free(sa, link);
+	return ret;
+}
+
+static void tell(struct rcm_sa_query *query, const struct rcm_sa_answer *answer)
+{
+	rcm_sa_done_fn *done = query->done;
+	void *arg = query->arg;
+
+	LIST_REMOVE(query, entry);
+	free(query);
+	done(arg, answer);
+}
+
+static void tell_failure(struct rcm_sa_query *query, const struct rcm_txn_outcome *outcome)
+{
+	tell(query, &(struct rcm_sa_answer){ .status = outcome->status, .mad_status = outcome->mad_status,
+					     .text = outcome->text });
+}
+
+/* The first of the records, as many as a list may have; -EPROTO where one wasn't asked for. */
+static int records_read(const struct rcm_sa_service_query *query, const struct rcm_wire_answer *answer,
+			struct rcm_sa_service_record *records, size_t count)
+{
+	for (size_t i = 0; i < answer->count; i++) {
+		const uint8_t *bytes = answer->records + i * answer->stride;
+
+		if (!rcm_wire_service_matches(query, bytes))
+			return -EPROTO;
+		if (i < count)
+			rcm_wire_service_record(bytes, &records[i]);
+	}
+	return 0;
+}
+
+static void service_done(struct rcm_txn *txn, const struct rcm_txn_outcome *outcome)
+{
+	struct rcm_sa_query *query = rcm_container(txn, struct rcm_sa_query, txn);
+	struct rcm_sa_service_record *records = NULL;
+	size_t count = outcome->answer.count < RCM_RESULTS_MAX ? outcome->answer.count : RCM_RESULTS_MAX;
+	struct rcm_sa_answer answer = { .count = (unsigned)count, .total = (unsigned)outcome->answer.count };
+
+	if (outcome->status) {
+		tell_failure(query, outcome);
+		return;
+	}
+	records = calloc(count, sizeof(*records));
+	if (!records)
+		answer = (struct rcm_sa_answer){ .status = -ENOMEM };
+	else if (records_read(&query->service, &outcome->answer, records, count))
+		answer = (struct rcm_sa_answer){ .status = -EIO, .text = "the SA sent a record that was not asked for" };
+	else
+		answer.services = records;
+	tell(query, &answer);
+	free(records);
+}
+
+static void path_done(struct rcm_txn *txn, const struct rcm_txn_outcome *outcome)
+{
+	struct rcm_sa_query *query = rcm_container(txn, struct rcm_sa_query, txn);
+
+	if (outcome->status)
+		tell_failure(query, outcome);
+	else
+		tell(query, &(struct rcm_sa_answer){ .count = 1, .total = 1,
+						     .paths = (const uint8_t (*)[64])outcome->answer.records });
+}
+
+static int query_new(struct rcm_sa *sa, const struct rcm_gid *port, rcm_sa_done_fn *done, void *arg,
+		     struct rcm_link **ret_link, struct rcm_sa_query **ret_query)
+{
+	struct rcm_sa_query *query;
+	int ret = link_get(sa, port, ret_link);
+
+	if (ret)
+		return ret;
+	query = calloc(1, sizeof(*query));
+	if (!query)
+		return -ENOMEM;
+	query->done = done;
+	query->arg = arg;
+	LIST_INSERT_HEAD(&sa->queries, query, entry);
+	*ret_query = query;
+	return 0;
+}
+
+static int client_service(struct rcm_sa *sa, const struct rcm_sa_service_query *q, rcm_sa_done_fn *done, void *arg,
+			  struct rcm_sa_query **ret_query)
+{
+	struct rcm_sa_query *query;
+	struct rcm_link *link;
+	int ret = query_new(sa, &q->port, done, arg, &link, &query);
+
+	if (ret)
+		return ret;
+	query->service = *q;
+	rcm_wire_ask_service(q, query->txn.mad);
+	*ret_query = query;
+	rcm_txn_start(link, &query->txn, q->deadline, service_done);
+	return 0;
+}
+
+static int client_path(struct rcm_sa *sa, const struct rcm_sa_path_query *q, rcm_sa_done_fn *done, void *arg,
+		       struct rcm_sa_query **ret_query)
+{
+	struct rcm_sa_query *query;
+	struct rcm_link *link;
+	int ret = query_new(sa, &q->port, done, arg, &link, &query);
+
+	if (ret)
+		return ret;
+	rcm_wire_ask_path(q, query->txn.mad);
+	*ret_query = query;
+	rcm_txn_start(link, &query->txn, q->deadline, path_done);
+	return 0;
+}
+
+static void client_cancel(struct rcm_sa *sa, struct rcm_sa_query *query)
+{
+	struct rcm_link *link = query->txn.link;
+
+	(void)sa;
+	rcm_txn_cancel(&query->txn);
+	LIST_REMOVE(query, entry);
+	free(query);
+	rcm_link_pump(link);
+}
+
+static void client_stats(struct rcm_sa *sa, struct rcm_sa_stats *ret_stats)
+{
+	*ret_stats = sa->stats;
+}
+
+static void client_close(struct rcm_sa *sa)
+{
+	struct rcm_sa_query *query;
+	struct rcm_link *link;
+
+	if (!sa)
+		return;
+	while ((query = LIST_FIRST(&sa->queries))) {
+		rcm_txn_cancel(&query->txn);
+		LIST_REMOVE(query, entry);
+		free(query);
+	}
+	while ((link = TAILQ_FIRST(&sa->links)))
+		link_free(sa, link);
+	free(sa);
+}
+
+static void client_abandon(struct rcm_sa *sa)
+{
+	struct rcm_sa_query *query;
+	struct rcm_link *link;
+
+	if (!sa)
+		return;
+	while ((query = LIST_FIRST(&sa->queries))) {
+		LIST_REMOVE(query, entry);
+		free(query);
+	}
+	while ((link = TAILQ_FIRST(&sa->links))) {
+		TAILQ_REMOVE(&sa->links, link, entry);
+		rcm_link_abandon(link);
+		free(link);
+	}
+	free(sa);
+}
+
+const struct rcm_sa_ops rcm_sa_umad = {
+	.name = "umad",
+	.open = client_open,
+	.service = client_service,
+	.path = client_path,
+	.cancel = client_cancel,
+	.stats = client_stats,
+	.close = client_close,
+	.abandon = client_abandon,
+};

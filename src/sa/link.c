@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* One local port with its window of questions in flight. */
+#include <errno.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "base/clock.h"
+#include "base/container.h"
+#include "base/log.h"
+#include "sa/txn.h"
+
+/* How long an address read from sysfs is believed, how long the kernel may be late with its news, and how many
+ * messages are taken in one turn, so that a flood can't hold the loop. */
+#define ADDRESS_NS (1 * RCM_NS_PER_S)
+#define LATE_NS (100 * RCM_NS_PER_MS)
+enum { TURN_MESSAGES = 64 };
+
+void rcm_link_init(struct rcm_link *link, struct rcm_loop *loop, const struct rcm_umad_ops *ops,
+		   const struct rcm_sa_port *port, struct rcm_sa_stats *stats)
+{
+	*link = (struct rcm_link){ .loop = loop, .ops = ops, .port = *port, .stats = stats };
+	TAILQ_INIT(&link->waiting);
+	if (getrandom(&link->random, sizeof(link->random), GRND_NONBLOCK) != sizeof(link->random))
+		link->random = rcm_clock_now();
+	link->random |= 1;
+}
+
+uint64_t rcm_link_random(struct rcm_link *link, uint64_t max)
+{
+	/* xorshift64: Marsaglia, Journal of Statistical Software 8(14), 2003 */
+	link->random ^= link->random << 13;
+	link->random ^= link->random >> 7;
+	link->random ^= link->random << 17;
+	return link->random % (max + 1);
+}
+
+static struct rcm_slot *slot_find(struct rcm_link *link, uint32_t tid)
+{
+	for (unsigned i = 0; i < RCM_SA_WINDOW; i++)
+		if (link->slots[i].tid == tid)
+			return &link->slots[i];
+	return NULL;
+}
+
+/* 0 is never used: a free slot has it, and some SAs ignore it. */
+static uint32_t next_tid(struct rcm_link *link)
+{
+	do
+		link->last_tid++;
+	while (!link->last_tid || slot_find(link, link->last_tid));
+	return link->last_tid;
+}
+
+void rcm_link_release(struct rcm_link *link, struct rcm_slot *slot)
+{
+	*slot = (struct rcm_slot){ 0 };
+	link->used--;
+}
+
+static void slots_expire(struct rcm_timer *timer);
+
+/* Watches over the slots that nobody waits for: the kernel may forget a question in silence. */
+static void slots_watch(struct rcm_link *link)
+{
+	uint64_t next = UINT64_MAX;
+
+	for (unsigned i = 0; i < RCM_SA_WINDOW; i++)
+		if (link->slots[i].tid && !link->slots[i].txn && link->slots[i].until < next)
+			next = link->slots[i].until;
+	if (next < UINT64_MAX)
+		rcm_timer_start(link->loop, &link->slots_timer, next, slots_expire);
+}
+
+static void slots_expire(struct rcm_timer *timer)
+{
+	struct rcm_link *link = rcm_container(timer, struct rcm_link, slots_timer);
+	uint64_t now = rcm_clock_now();
+
+	for (unsigned i = 0; i < RCM_SA_WINDOW; i++)
+		if (link->slots[i].tid && !link->slots[i].txn && link->slots[i].until <= now)
+			rcm_link_release(link, &link->slots[i]);
+	slots_watch(link);
+	rcm_link_pump(link);
+}
+
+void rcm_link_orphan(struct rcm_link *link, struct rcm_slot *slot)
+{
+	slot->txn = NULL;
+	slots_watch(link);
+}
+
+static void device_close(struct rcm_link *link)
+{
+	rcm_source_remove(&link->source);
+	rcm_timer_stop(link->loop, &link->slots_timer);
+	link->ops->close(link->umad);
+	link->umad = NULL;
+	link->address_until = 0;
+}
+
+/* The port is of no more use: what was sent through it is asked again, once it could be opened anew. */
+static void device_lost(struct rcm_link *link, int cause)
+{
+	struct rcm_slot slots[RCM_SA_WINDOW];
+
+	rcm_info("sa: lost %s/%u: %s", link->port.device, link->port.number, strerror(-cause));
+	memcpy(slots, link->slots, sizeof(slots));
+	memset(link->slots, 0, sizeof(link->slots));
+	link->used = 0;
+	device_close(link);
+	for (unsigned i = 0; i < RCM_SA_WINDOW; i++)
+		if (slots[i].tid && slots[i].txn)
+			rcm_txn_lost(slots[i].txn);
+}
+
+static void take_message(struct rcm_link *link, const struct rcm_umad_message *message, int ret)
+{
+	struct rcm_slot *slot;
+	struct rcm_txn *txn;
+
+	if (message->len < RCM_MAD_HEADER_SIZE || !rcm_wire_tid(message->mad))
+		return;
+	slot = slot_find(link, rcm_wire_tid(message->mad));
+	if (!slot) {
+		rcm_trace("sa: dropped a late answer");
+		return;
+	}
+	txn = slot->txn;
+	rcm_link_release(link, slot);
+	if (!txn)
+		return;
+	if (ret == -EMSGSIZE)
+		rcm_txn_overflow(txn);
+	else if (message->timed_out)
+		rcm_txn_silence(txn);
+	else
+		rcm_txn_answered(txn, message->mad, message->len);
+}
+
+static void readable(struct rcm_source *source, uint32_t events)
+{
+	struct rcm_link *link = rcm_container(source, struct rcm_link, source);
+	struct rcm_umad_message message;
+	int ret = 0;
+
+	for (unsigned i = 0; i < TURN_MESSAGES && !ret && link->umad; i++) {
+		ret = link->ops->recv(link->umad, &message);
+		if (!ret || ret == -EMSGSIZE)
+			take_message(link, &message, ret);
+	}
+	if (link->umad && ret == -EAGAIN && (events & (RCM_BROKEN | RCM_HANGUP)))
+		ret = -EIO;
+	if (link->umad && ret && ret != -EAGAIN && ret != -ENOMEM)
+		device_lost(link, ret);
+	rcm_link_pump(link);
+}
+
+int rcm_link_open(struct rcm_link *link)
+{
+	int ret;
+
+	if (link->umad)
+		return 0;
+	ret = link->ops->open(&link->port, &link->umad);
+	if (ret)
+		return ret == -EPERM ? -EACCES : ret;
+	ret = rcm_source_add(link->loop, &link->source, link->ops->fd(link->umad), RCM_READABLE, readable);
+	if (ret) {
+		link->ops->close(link->umad);
+		link->umad = NULL;
+	}
+	return ret;
+}
+
+void rcm_link_done(struct rcm_link *link)
+{
+	rcm_timer_stop(link->loop, &link->idle_timer);
+	device_close(link);
+}
+
+void rcm_link_abandon(struct rcm_link *link)
+{
+	link->ops->close(link->umad);
+	link->umad = NULL;
+}
+
+static void idle(struct rcm_timer *timer)
+{
+	struct rcm_link *link = rcm_container(timer, struct rcm_link, idle_timer);
+
+	device_close(link);
+	memset(link->slots, 0, sizeof(link->slots));
+	link->used = 0;
+}
+
+void rcm_link_hold(struct rcm_link *link)
+{
+	if (!link->active++)
+		rcm_timer_stop(link->loop, &link->idle_timer);
+}
+
+void rcm_link_drop(struct rcm_link *link)
+{
+	if (!--link->active)
+		rcm_timer_start(link->loop, &link->idle_timer, rcm_clock_now() + RCM_SA_IDLE_MS * RCM_NS_PER_MS, idle);
+}
+
+int rcm_link_look_again(struct rcm_link *link)
+{
+	uint16_t before = link->address.lid;
+	int ret;
+
+	link->address_until = 0;
+	ret = rcm_link_open(link);
+	if (!ret)
+		ret = link->ops->address(link->umad, &link->address);
+	if (ret)
+		return ret;
+	if (before && before != link->address.lid)
+		rcm_info("sa: the SM of %s/%u is at LID %u now", link->port.device, link->port.number,
+			 link->address.lid);
+	link->address_until = rcm_clock_now() + ADDRESS_NS;
+	return 0;
+}
+
+int rcm_link_send(struct rcm_link *link, struct rcm_txn *txn, unsigned timeout_ms)
+{
+	struct rcm_slot *slot = slot_find(link, 0);
+	uint32_t tid;
+	int ret;
+
+	if (!slot)
+		return -EAGAIN;
+	if (!link->umad || link->address_until <= rcm_clock_now()) {
+		ret = rcm_link_look_again(link);
+		if (ret)
+			return ret;
+	}
+	tid = next_tid(link);
+	rcm_wire_set_tid(txn->mad, tid);
+	ret = link->ops->send(link->umad, &link->address, txn->mad, timeout_ms);
+	if (ret == -EIO || ret == -ENODEV || ret == -EBADF)
+		device_lost(link, ret);
+	if (ret)
+		return ret;
+	*slot = (struct rcm_slot){ .tid = tid, .txn = txn,
+				   .until = rcm_clock_now() + timeout_ms * RCM_NS_PER_MS + LATE_NS };
+	txn->slot = slot;
+	link->used++;
+	link->stats->queries++;
+	link->stats->retries += txn->sent > 0;
+	return 0;
+}
+
+void rcm_link_pump(struct rcm_link *link)
+{
+	struct rcm_txn *txn;
+
+	while (link->used < RCM_SA_WINDOW && (txn = TAILQ_FIRST(&link->waiting))) {
+		TAILQ_REMOVE(&link->waiting, txn, entry);
+		rcm_txn_send(txn);
+	}
+}

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the kernel says of local ports in sysfs. */
+#include "sa/port.h"
+
+#include <arpa/inet.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/limits.h"
+
+enum { STATE_ACTIVE = 4, LID_UNICAST_MAX = 0xbfff };
+enum { PKEY_FULL = 0xffff, PKEY_LIMITED = 0x7fff, TABLE_MAX = 0x10000 };
+
+/* IBTA volume 1, 4.1.1: the SA's well-known GUID, in the subnet's own prefix. */
+static const uint8_t sa_guid[8] = { 0x02, 0, 0, 0, 0, 0, 0, 0x02 };
+
+static const char *sysfs = "/sys";
+
+void rcm_port_sysfs_replace(const char *directory)
+{
+	sysfs = directory ? directory : "/sys";
+}
+
+/* One line of a file of a port, without its end. */
+__attribute__((format(printf, 5, 6)))
+static int read_line(const char *device, unsigned number, char *line, size_t size, const char *format, ...)
+{
+	char path[256], name[32];
+	va_list args;
+	ssize_t n;
+	int fd;
+
+	va_start(args, format);
+	vsnprintf(name, sizeof(name), format, args);
+	va_end(args);
+	if (snprintf(path, sizeof(path), "%s/class/infiniband/%s/ports/%u/%s", sysfs, device, number, name) >=
+	    (int)sizeof(path))
+		return -ENAMETOOLONG;
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return rcm_errno();
+	n = read(fd, line, size - 1);
+	if (n < 0)
+		n = rcm_errno();
+	close(fd);
+	if (n < 0)
+		return (int)n;
+	line[n] = '\0';
+	line[strcspn(line, "\n")] = '\0';
+	return 0;
+}
+
+static int read_number(const char *device, unsigned number, const char *name, unsigned long *ret_value)
+{
+	char line[64];
+	int ret = read_line(device, number, line, sizeof(line), "%s", name);
+
+	if (!ret)
+		*ret_value = strtoul(line, NULL, 0);
+	return ret;
+}
+
+static int read_gid(const char *device, unsigned number, unsigned index, struct rcm_gid *ret_gid)
+{
+	char line[64];
+	int ret = read_line(device, number, line, sizeof(line), "gids/%u", index);
+
+	if (!ret && inet_pton(AF_INET6, line, ret_gid->raw) != 1)
+		ret = -EIO;
+	return ret;
+}
+
+int rcm_port_pkey(const char *device, unsigned number, uint16_t *ret_pkey, uint16_t *ret_index)
+{
+	uint16_t best = 0, best_index = 0;
+	char line[64];
+
+	for (unsigned i = 0; i < TABLE_MAX && best != PKEY_FULL; i++) {
+		uint16_t pkey;
+
+		if (read_line(device, number, line, sizeof(line), "pkeys/%u", i))
+			break;
+		pkey = (uint16_t)strtoul(line, NULL, 0);
+		if (i && pkey != PKEY_FULL && (pkey != PKEY_LIMITED || best == PKEY_LIMITED))
+			continue;
+		best = pkey;
+		best_index = (uint16_t)i;
+	}
+	if (!best)
+		return -ENODEV;
+	*ret_pkey = best;
+	*ret_index = best_index;
+	return 0;
+}
+
+int rcm_port_address(const struct rcm_sa_port *port, struct rcm_sa_address *ret_address)
+{
+	unsigned long state, lid, sm_lid, sm_sl;
+
+	if (read_number(port->device, port->number, "state", &state))
+		return -ENODEV;
+	if (state != STATE_ACTIVE || read_number(port->device, port->number, "sm_lid", &sm_lid) ||
+	    read_number(port->device, port->number, "sm_sl", &sm_sl) ||
+	    read_number(port->device, port->number, "lid", &lid))
+		return -ENETDOWN;
+	if (!sm_lid || sm_lid > LID_UNICAST_MAX)
+		return -ENETDOWN;
+	ret_address->lid = (uint16_t)sm_lid;
+	ret_address->sl = (uint8_t)sm_sl;
+	ret_address->global = !lid;
+	memcpy(ret_address->gid.raw, port->gid.raw, 8);
+	memcpy(ret_address->gid.raw + 8, sa_guid, sizeof(sa_guid));
+	return 0;
+}
+
+static bool gid_is_zero(const struct rcm_gid *gid)
+{
+	static const struct rcm_gid zero;
+
+	return !memcmp(gid, &zero, sizeof(zero));
+}
+
+/* Old kernels, and the simulator, know no other link layer than InfiniBand, and don't name it. */
+static bool is_infiniband(const char *device, unsigned number)
+{
+	char line[64];
+
+	return read_line(device, number, line, sizeof(line), "link_layer") || !strcmp(line, "InfiniBand") ||
+	       !strcmp(line, "IB");
+}
+
+static int port_read(const char *device, unsigned number, struct rcm_sa_port *ret_port)
+{
+	struct rcm_sa_port port = { .number = (uint8_t)number };
+	unsigned long state;
+	uint16_t index;
+	int ret;
+
+	if (strlen(device) >= sizeof(port.device))
+		return -ENAMETOOLONG;
+	strcpy(port.device, device);
+	ret = read_number(device, number, "state", &state);
+	if (ret)
+		return ret;
+	port.active = state == STATE_ACTIVE;
+	port.infiniband = is_infiniband(device, number);
+	if (read_gid(device, number, 0, &port.gid))
+		memset(&port.gid, 0, sizeof(port.gid));
+	if (port.infiniband)
+		rcm_port_pkey(device, number, &port.pkey, &index);
+	*ret_port = port;
+	return 0;
+}
+
+/* Calls fn for each name in a directory of /sys until it returns non-zero; a directory that isn't there is empty. */
+__attribute__((format(printf, 3, 4)))
+static int each_name(int (*fn)(const char *name, void *arg), void *arg, const char *format, ...)
+{
+	char path[256];
+	struct dirent *entry;
+	va_list args;
+	int ret = 0;
+	DIR *dir;
+
+	va_start(args, format);
+	vsnprintf(path, sizeof(path), format, args);
+	va_end(args);
+	dir = opendir(path);
+	if (!dir)
+		return errno == ENOENT ? 0 : rcm_errno();
+	while (!ret && (entry = readdir(dir)))
+		if (entry->d_name[0] != '.')
+			ret = fn(entry->d_name, arg);
+	closedir(dir);
+	return ret;
+}
+
+struct walk {
+	int (*fn)(const struct rcm_sa_port *port, void *arg);
+	void *arg;
+	const char *device;
+};
+
+static int walk_port(const char *name, void *arg)
+{
+	struct walk *walk = arg;
+	struct rcm_sa_port port;
+	unsigned long number = strtoul(name, NULL, 10);
+
+	/* A port or device that vanishes meanwhile is none. */
+	if (!number || number > UINT8_MAX || port_read(walk->device, (unsigned)number, &port))
+		return 0;
+	return walk->fn(&port, walk->arg);
+}
+
+static int walk_device(const char *name, void *arg)
+{
+	struct walk *walk = arg;
+
+	walk->device = name;
+	return each_name(walk_port, walk, "%s/class/infiniband/%s/ports", sysfs, name);
+}
+
+static int walk_ports(int (*fn)(const struct rcm_sa_port *port, void *arg), void *arg)
+{
+	struct walk walk = { .fn = fn, .arg = arg };
+
+	return each_name(walk_device, &walk, "%s/class/infiniband", sysfs);
+}
+
+struct list {
+	struct rcm_sa_port *ports;
+	unsigned count, max;
+};
+
+static int list_add(const struct rcm_sa_port *port, void *arg)
+{
+	struct list *list = arg;
+
+	if (list->count == list->max)
+		return 1;
+	list->ports[list->count++] = *port;
+	return 0;
+}
+
+static int port_compare(const void *a, const void *b)
+{
+	const struct rcm_sa_port *p = a, *q = b;
+	int order = strcmp(p->device, q->device);
+
+	return order ? order : p->number - q->number;
+}
+
+int rcm_sa_ports(struct rcm_sa_port *ports, unsigned max)
+{
+	struct list list = { .ports = ports, .max = max };
+	int ret = walk_ports(list_add, &list);
+
+	if (ret < 0)
+		return ret;
+	qsort(ports, list.count, sizeof(*ports), port_compare);
+	return (int)list.count;
+}
+
+struct find {
+	const struct rcm_gid *gid;
+	struct rcm_sa_port port;
+};
+
+static int find_gid(const struct rcm_sa_port *port, void *arg)
+{
+	struct find *find = arg;
+	struct rcm_gid gid;
+
+	for (unsigned i = 0; i < TABLE_MAX && !read_gid(port->device, port->number, i, &gid); i++) {
+		if (memcmp(&gid, find->gid, sizeof(gid)))
+			continue;
+		find->port = *port;
+		return 1;
+	}
+	return 0;
+}
+
+int rcm_sa_port_by_gid(const struct rcm_gid *gid, struct rcm_sa_port *ret_port)
+{
+	struct find find = { .gid = gid };
+	int ret;
+
+	if (gid_is_zero(gid))
+		return -ENODEV;
+	ret = walk_ports(find_gid, &find);
+	if (ret < 0)
+		return ret;
+	if (!ret)
+		return -ENODEV;
+	*ret_port = find.port;
+	return 0;
+}

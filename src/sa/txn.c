@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* One question to an SA, asked as often as its deadline allows. */
+#include "sa/txn.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/container.h"
+
+/*
+ * An attempt is given twice the time a fabric with OpenSM's defaults takes at most for its answer (subnet timeout
+ * 18 and response time 16: IBTA volume 1, 13.4.6.2), and the more the oftener there was none: an SA drops questions
+ * because it is flooded. BUSY means the same, said sooner.
+ */
+enum { FIRST_MS = 500, TIMES_MAX = 3, BUSY_MS = 50, BUSY_TIMES_MAX = 5, LOST_MS = 20, LOST_MAX = 3 };
+
+static void timer_fired(struct rcm_timer *timer);
+
+/* At due, or at the deadline if that comes first. */
+static void timer_set(struct rcm_txn *txn, uint64_t due)
+{
+	rcm_timer_start(txn->link->loop, &txn->timer, due < txn->deadline ? due : txn->deadline, timer_fired);
+}
+
+static void leave(struct rcm_txn *txn)
+{
+	struct rcm_link *link = txn->link;
+
+	rcm_timer_stop(link->loop, &txn->timer);
+	if (txn->state == RCM_TXN_WAITING)
+		TAILQ_REMOVE(&link->waiting, txn, entry);
+	if (txn->state == RCM_TXN_SENT && txn->slot)
+		rcm_link_orphan(link, txn->slot);
+	txn->slot = NULL;
+	txn->state = RCM_TXN_IDLE;
+	rcm_link_drop(link);
+}
+
+__attribute__((format(printf, 4, 5)))
+static void finish(struct rcm_txn *txn, int status, uint16_t mad_status, const char *format, ...)
+{
+	char text[RCM_TEXT_MAX];
+	va_list args;
+
+	leave(txn);
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	txn->done(txn, &(struct rcm_txn_outcome){ .status = status, .mad_status = mad_status, .text = text });
+}
+
+/* What to say of a failure that is not the SA's. */
+static void finish_local(struct rcm_txn *txn, int status)
+{
+	const struct rcm_sa_port *port = &txn->link->port;
+
+	if (status == -ENETDOWN)
+		finish(txn, status, 0, "port %s/%u is down or has lost its subnet manager", port->device,
+		       port->number);
+	else
+		finish(txn, status, 0, "umad of port %s/%u: %s", port->device, port->number, strerror(-status));
+}
+
+static void finish_late(struct rcm_txn *txn)
+{
+	const struct rcm_sa_port *port = &txn->link->port;
+	unsigned lid = txn->link->address.lid;
+
+	if (txn->last_busy)
+		finish(txn, -EBUSY, 0x0001, "the SA at LID %u of port %s/%u was busy, asked %u times", lid,
+		       port->device, port->number, txn->sent);
+	else if (!txn->sent)
+		finish(txn, -ETIMEDOUT, 0, "waited in line for the SA of port %s/%u until the deadline", port->device,
+		       port->number);
+	else
+		finish(txn, -ETIMEDOUT, 0, "no answer from the SA at LID %u of port %s/%u, asked %u times", lid,
+		       port->device, port->number, txn->sent);
+}
+
+/* Tells of the failure in the loop's next turn: its cause may be found while the caller is still starting it. */
+static void fail_soon(struct rcm_txn *txn, int failure)
+{
+	txn->state = RCM_TXN_FAILED;
+	txn->failure = failure;
+	rcm_timer_start(txn->link->loop, &txn->timer, 0, timer_fired);
+}
+
+static void queue(struct rcm_txn *txn)
+{
+	txn->state = RCM_TXN_WAITING;
+	timer_set(txn, UINT64_MAX);
+	TAILQ_INSERT_TAIL(&txn->link->waiting, txn, entry);
+}
+
+static void pause_for(struct rcm_txn *txn, uint64_t delay_ms)
+{
+	uint64_t now = rcm_clock_now(), due = now + (delay_ms + rcm_link_random(txn->link, delay_ms)) * RCM_NS_PER_MS;
+
+	/* No attempt will come after this: there is nothing to wait for. */
+	if (due >= txn->deadline) {
+		fail_soon(txn, -ETIMEDOUT);
+		return;
+	}
+	txn->state = RCM_TXN_PAUSED;
+	timer_set(txn, due);
+}
+
+static unsigned attempt_ms(const struct rcm_txn *txn, uint64_t now)
+{
+	unsigned times = txn->silent < TIMES_MAX ? txn->silent : TIMES_MAX;
+	uint64_t ms = (uint64_t)FIRST_MS << times;
+
+	ms += rcm_link_random(txn->link, ms / 2);
+	if (txn->deadline != UINT64_MAX && txn->deadline - now < ms * RCM_NS_PER_MS)
+		ms = (txn->deadline - now + RCM_NS_PER_MS - 1) / RCM_NS_PER_MS;
+	return (unsigned)ms;
+}
+
+void rcm_txn_send(struct rcm_txn *txn)
+{
+	uint64_t now = rcm_clock_now();
+	int ret;
+
+	if (now >= txn->deadline) {
+		fail_soon(txn, -ETIMEDOUT);
+		return;
+	}
+	ret = rcm_link_send(txn->link, txn, attempt_ms(txn, now));
+	if (ret == -EIO && txn->lost < LOST_MAX) {
+		rcm_txn_lost(txn);
+		return;
+	}
+	if (ret) {
+		fail_soon(txn, ret);
+		return;
+	}
+	txn->sent++;
+	txn->state = RCM_TXN_SENT;
+	timer_set(txn, txn->slot->until);
+}
+
+void rcm_txn_silence(struct rcm_txn *txn)
+{
+	int ret;
+
+	txn->slot = NULL;
+	txn->silent++;
+	txn->last_busy = false;
+	if (rcm_clock_now() >= txn->deadline) {
+		finish_late(txn);
+		return;
+	}
+	/* The SM may have moved, or the port gone down: that is why nobody answered. */
+	ret = rcm_link_look_again(txn->link);
+	if (ret)
+		finish_local(txn, ret);
+	else
+		queue(txn);
+}
+
+void rcm_txn_lost(struct rcm_txn *txn)
+{
+	txn->slot = NULL;
+	if (txn->lost++ < LOST_MAX)
+		pause_for(txn, LOST_MS);
+	else
+		fail_soon(txn, -ENODEV);
+}
+
+void rcm_txn_overflow(struct rcm_txn *txn)
+{
+	txn->slot = NULL;
+	finish(txn, -EIO, 0, "the SA's answer is larger than %d bytes", RCM_SA_ANSWER_MAX);
+}
+
+static void busy(struct rcm_txn *txn)
+{
+	unsigned times = txn->busy < BUSY_TIMES_MAX ? txn->busy : BUSY_TIMES_MAX;
+
+	txn->busy++;
+	txn->last_busy = true;
+	pause_for(txn, (uint64_t)BUSY_MS << times);
+}
+
+void rcm_txn_answered(struct rcm_txn *txn, const uint8_t *mad, size_t len)
+{
+	struct rcm_txn_outcome outcome = { 0 };
+
+	txn->slot = NULL;
+	if (rcm_wire_read(txn->mad, mad, len, &outcome.answer)) {
+		finish(txn, -EIO, 0, "the SA's answer is malformed");
+		return;
+	}
+	outcome.mad_status = outcome.answer.status;
+	switch (rcm_wire_verdict(outcome.mad_status)) {
+	case RCM_WIRE_AGAIN:
+		busy(txn);
+		return;
+	case RCM_WIRE_REFUSED:
+		finish(txn, -EIO, outcome.mad_status, "the SA answered with status 0x%04x (%s)", outcome.mad_status,
+		       rcm_wire_status_name(outcome.mad_status));
+		return;
+	case RCM_WIRE_OK:
+		if (outcome.answer.count) {
+			leave(txn);
+			txn->done(txn, &outcome);
+			return;
+		}
+		break;
+	case RCM_WIRE_NONE:
+		break;
+	}
+	finish(txn, -ENOENT, outcome.mad_status, "the SA has no such record");
+}
+
+static void timer_fired(struct rcm_timer *timer)
+{
+	struct rcm_txn *txn = rcm_container(timer, struct rcm_txn, timer);
+	struct rcm_link *link = txn->link;
+
+	if (txn->state == RCM_TXN_FAILED && txn->failure != -ETIMEDOUT) {
+		finish_local(txn, txn->failure);
+	} else if (txn->state == RCM_TXN_FAILED || rcm_clock_now() >= txn->deadline) {
+		finish_late(txn);
+	} else if (txn->state == RCM_TXN_SENT) {
+		rcm_link_release(link, txn->slot);
+		rcm_txn_silence(txn);
+	} else if (txn->state == RCM_TXN_PAUSED) {
+		queue(txn);
+	}
+	rcm_link_pump(link);
+}
+
+void rcm_txn_start(struct rcm_link *link, struct rcm_txn *txn, uint64_t deadline, rcm_txn_done_fn *done)
+{
+	txn->link = link;
+	txn->deadline = deadline ? deadline : UINT64_MAX;
+	txn->done = done;
+	rcm_link_hold(link);
+	queue(txn);
+	rcm_link_pump(link);
+}
+
+void rcm_txn_cancel(struct rcm_txn *txn)
+{
+	if (txn->state != RCM_TXN_IDLE)
+		leave(txn);
+}

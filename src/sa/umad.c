@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Sends and receives SA MADs on a umad descriptor without ever waiting. */
+#include "sa/umad.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <infiniband/umad.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "base/limits.h"
+#include "base/log.h"
+#include "sa/wire.h"
+
+/* A receive buffer this large takes 90 service records; a larger one is given back after use. */
+enum { BUFFER_USUAL = 16384, RMPP_VERSION = 1 };
+
+struct rcm_umad {
+	struct rcm_sa_port port;
+	int id;				/* libibumad's port id */
+	int agent;
+	uint16_t pkey_index;
+	void *buffer;			/* umad header and MAD */
+	size_t room;			/* for the MAD */
+};
+
+/* libibumad says -EIO for whatever open() failed with, and -EPERM for any failed registration. */
+static int cause(int rc)
+{
+	if ((rc == -EIO || rc == -EPERM) && errno)
+		return rcm_errno();
+	return rc;
+}
+
+static int buffer_resize(struct rcm_umad *umad, size_t room)
+{
+	void *buffer = realloc(umad->buffer, umad_size() + room);
+
+	if (!buffer)
+		return -ENOMEM;
+	memset(buffer, 0, umad_size());
+	umad->buffer = buffer;
+	umad->room = room;
+	return 0;
+}
+
+static void device_close(struct rcm_umad *umad)
+{
+	if (!umad)
+		return;
+	if (umad->id >= 0)
+		umad_close_port(umad->id);	/* and with the last copy of the descriptor goes the agent */
+	free(umad->buffer);
+	free(umad);
+}
+
+static int device_open(const struct rcm_sa_port *port, struct rcm_umad **ret_umad)
+{
+	struct rcm_umad *umad = calloc(1, sizeof(*umad));
+	uint16_t pkey;
+	int ret;
+
+	if (!umad)
+		return -ENOMEM;
+	umad->port = *port;
+	errno = 0;
+	umad->id = umad_open_port(port->device, port->number);
+	if (umad->id < 0) {
+		ret = cause(umad->id);
+		goto out;
+	}
+	fcntl(umad_get_fd(umad->id), F_SETFD, FD_CLOEXEC);
+	errno = 0;
+	umad->agent = umad_register(umad->id, RCM_SA_CLASS, RCM_SA_CLASS_VERSION, RMPP_VERSION, NULL);
+	if (umad->agent < 0) {
+		ret = cause(umad->agent);
+		goto out;
+	}
+	if (rcm_port_pkey(port->device, port->number, &pkey, &umad->pkey_index))
+		umad->pkey_index = 0;
+	/* Only now: the size of the header depends on what the kernel said when the port was opened. */
+	ret = buffer_resize(umad, BUFFER_USUAL);
+	if (ret)
+		goto out;
+	rcm_trace("sa: opened %s/%u", port->device, port->number);
+	*ret_umad = umad;
+	umad = NULL;
+out:
+	device_close(umad);
+	return ret;
+}
+
+static int device_fd(const struct rcm_umad *umad)
+{
+	return umad_get_fd(umad->id);
+}
+
+static int device_address(struct rcm_umad *umad, struct rcm_sa_address *ret_address)
+{
+	int ret = rcm_port_address(&umad->port, ret_address);
+
+	if (!ret)
+		ret_address->pkey_index = umad->pkey_index;
+	return ret;
+}
+
+static int device_send(struct rcm_umad *umad, const struct rcm_sa_address *to, const uint8_t mad[256],
+		       unsigned timeout_ms)
+{
+	_Alignas(struct ib_user_mad) uint8_t message[sizeof(struct ib_user_mad) + RCM_MAD_SIZE] = { 0 };
+	ib_mad_addr_t grh = { 0 };
+
+	umad_set_addr(message, to->lid, RCM_SA_QP, to->sl, (int)RCM_SA_QKEY);
+	umad_set_pkey(message, to->pkey_index);	/* an index, in spite of the name */
+	if (to->global) {
+		memcpy(grh.gid, to->gid.raw, sizeof(grh.gid));
+		umad_set_grh(message, &grh);
+	}
+	memcpy(umad_get_mad(message), mad, RCM_MAD_SIZE);
+	errno = 0;
+	/* The kernel's own retries would keep the transaction id, and know nothing of a new SM. */
+	return cause(umad_send(umad->id, umad->agent, message, RCM_MAD_SIZE, (int)timeout_ms, 0));
+}
+
+static int receive(struct rcm_umad *umad, int *len)
+{
+	int ret;
+
+	*len = (int)umad->room;
+	errno = 0;
+	ret = umad_recv(umad->id, umad->buffer, len, 0);
+	if (ret == -EWOULDBLOCK || ret == -EINTR)
+		return -EAGAIN;
+	return ret < 0 ? cause(ret) : 0;
+}
+
+static int device_recv(struct rcm_umad *umad, struct rcm_umad_message *ret_message)
+{
+	int ret, len;
+
+	if (umad->room > BUFFER_USUAL)
+		buffer_resize(umad, BUFFER_USUAL);	/* where it fails, the large one stays */
+	ret = receive(umad, &len);
+	if (ret == -ENOSPC) {
+		/* The message stays where it is, and its length and first segment were told. */
+		if (len > (int)umad->room && len <= RCM_SA_ANSWER_MAX) {
+			ret = buffer_resize(umad, (size_t)len);
+			if (ret)
+				return ret;
+			ret = receive(umad, &len);
+		} else {
+			ret = -EMSGSIZE;
+		}
+	}
+	if (ret && ret != -EMSGSIZE)
+		return ret;
+	ret_message->timed_out = umad_status(umad->buffer) == ETIMEDOUT;
+	ret_message->mad = umad_get_mad(umad->buffer);
+	ret_message->len = ret ? RCM_MAD_SIZE : (size_t)len;
+	return ret;
+}
+
+const struct rcm_umad_ops rcm_umad_device = {
+	.name = "umad",
+	.find = rcm_sa_port_by_gid,
+	.open = device_open,
+	.fd = device_fd,
+	.address = device_address,
+	.send = device_send,
+	.recv = device_recv,
+	.close = device_close,
+};
+
+int rcm_sa_umad_usable(const struct rcm_gid *port)
+{
+	/* Opening is a dozen file accesses: what was found is believed for a second. */
+	static _Thread_local struct { struct rcm_gid gid; uint64_t until; } last;
+	struct rcm_umad *umad = NULL;
+	struct rcm_sa_port found;
+	int ret;
+
+	if (last.until > rcm_clock_now() && !memcmp(&last.gid, port, sizeof(last.gid)))
+		return 0;
+	ret = rcm_sa_port_by_gid(port, &found);
+	if (!ret)
+		ret = device_open(&found, &umad);
+	device_close(umad);
+	if (!ret) {
+		last.gid = *port;
+		last.until = rcm_clock_now() + RCM_NS_PER_S;
+	}
+	return ret == -EPERM ? -EACCES : ret;
+}

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* SA MADs, ServiceRecords and PathRecords as bytes (pure). */
+#include "sa/wire.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/bytes.h"
+
+enum { METHOD_GET = 0x01, METHOD_GET_TABLE = 0x12, RESPONSE = 0x80 };
+enum { ATTR_SERVICE_RECORD = 0x31, ATTR_PATH_RECORD = 0x35 };
+enum { AT_CLASS = 1, AT_METHOD = 3, AT_STATUS = 4, AT_TID_LOW = 12, AT_ATTRIBUTE = 16, AT_ATTRIBUTE_OFFSET = 44 };
+enum { AT_SERVICE_ID = 0, AT_SERVICE_NAME = 48 };
+
+/* Component mask bits; a PathRecord's ServiceID has two. */
+enum { SERVICE_ID = 1 << 0, SERVICE_NAME = 1 << 6 };
+enum {
+	PATH_SERVICE_ID = 3 << 0, PATH_DGID = 1 << 2, PATH_SGID = 1 << 3, PATH_REVERSIBLE = 1 << 11,
+	PATH_NUMBER = 1 << 12, PATH_PKEY = 1 << 13,
+};
+enum { PATH_REVERSIBLE_ONE = 0x80 | 1 };	/* reversible; one path */
+
+/* Status: the low byte is common to all classes, the high byte the SA's own. */
+enum { STATUS_BUSY = 0x01, STATUS_REDIRECT = 0x02, SA_NO_RESOURCES = 1, SA_NO_RECORDS = 3 };
+
+static struct rcm_writer header_write(uint8_t *mad, uint8_t method, uint16_t attribute, uint64_t mask)
+{
+	struct rcm_writer w = rcm_writer_init(mad, RCM_MAD_SIZE);
+
+	memset(mad, 0, RCM_MAD_SIZE);
+	rcm_write_u8(&w, 1);			/* base version */
+	rcm_write_u8(&w, RCM_SA_CLASS);
+	rcm_write_u8(&w, RCM_SA_CLASS_VERSION);
+	rcm_write_u8(&w, method);
+	rcm_write_zeros(&w, 4 + 8);		/* status, class specific, transaction id */
+	rcm_write_u16(&w, attribute);
+	rcm_write_zeros(&w, 2 + 4 + 12);	/* reserved, modifier, RMPP header */
+	/* An SM_Key that isn't 0 nor the SA's own is a question dropped without an answer. */
+	rcm_write_zeros(&w, 8 + 2 + 2);		/* SM_Key, attribute offset, reserved */
+	rcm_write_u64(&w, mask);
+	return w;
+}
+
+void rcm_wire_ask_service(const struct rcm_sa_service_query *query, uint8_t mad[RCM_MAD_SIZE])
+{
+	uint64_t mask = (query->by_id ? SERVICE_ID : 0) | (query->by_name ? SERVICE_NAME : 0);
+	struct rcm_writer w = header_write(mad, METHOD_GET_TABLE, ATTR_SERVICE_RECORD, mask);
+
+	rcm_write_u64(&w, query->by_id ? query->service_id : 0);
+	rcm_write_zeros(&w, 16 + 2 + 2 + 4 + 16);	/* GID, P_Key, reserved, lease, key */
+	if (query->by_name)
+		rcm_write_bytes(&w, query->service_name, sizeof(query->service_name));
+}
+
+void rcm_wire_ask_path(const struct rcm_sa_path_query *query, uint8_t mad[RCM_MAD_SIZE])
+{
+	uint64_t mask = PATH_DGID | PATH_SGID | PATH_REVERSIBLE | PATH_NUMBER | PATH_PKEY |
+			(query->service_id ? PATH_SERVICE_ID : 0);
+	struct rcm_writer w = header_write(mad, METHOD_GET, ATTR_PATH_RECORD, mask);
+
+	rcm_write_u64(&w, query->service_id);
+	rcm_write_bytes(&w, query->dgid.raw, sizeof(query->dgid.raw));
+	rcm_write_bytes(&w, query->port.raw, sizeof(query->port.raw));
+	rcm_write_zeros(&w, 2 + 2 + 4 + 1);	/* DLID, SLID, flow label and hop limit, traffic class */
+	rcm_write_u8(&w, PATH_REVERSIBLE_ONE);
+	rcm_write_u16(&w, query->pkey);
+}
+
+void rcm_wire_set_tid(uint8_t *mad, uint32_t tid)
+{
+	struct rcm_writer w = rcm_writer_init(mad + AT_TID_LOW, sizeof(tid));
+
+	rcm_write_u32(&w, tid);
+}
+
+uint32_t rcm_wire_tid(const uint8_t *mad)
+{
+	struct rcm_reader r = rcm_reader_init(mad + AT_TID_LOW, sizeof(uint32_t));
+
+	return rcm_read_u32(&r);
+}
+
+static uint16_t u16_at(const uint8_t *bytes, size_t at)
+{
+	struct rcm_reader r = rcm_reader_init(bytes + at, sizeof(uint16_t));
+
+	return rcm_read_u16(&r);
+}
+
+static size_t record_size(uint16_t attribute)
+{
+	return attribute == ATTR_SERVICE_RECORD ? RCM_SERVICE_RECORD_SIZE : RCM_PATH_RECORD_SIZE;
+}
+
+static bool is_answer(const uint8_t *question, const uint8_t *mad)
+{
+	return mad[0] == 1 && mad[AT_CLASS] == RCM_SA_CLASS && mad[AT_METHOD] == (question[AT_METHOD] | RESPONSE) &&
+	       u16_at(mad, AT_ATTRIBUTE) == u16_at(question, AT_ATTRIBUTE);
+}
+
+/*
+ * The stride is the SA's: a record may have grown since. A single record (Get) needs none. A table without records
+ * may come as a whole MAD of zeros, with an offset of 0. What follows the last whole record is padding.
+ */
+static int count_records(const uint8_t *mad, size_t len, size_t record, bool table, struct rcm_wire_answer *a)
+{
+	size_t offset = (size_t)u16_at(mad, AT_ATTRIBUTE_OFFSET) * 8, room = len - RCM_SA_HEADER_SIZE;
+
+	a->stride = table ? offset : record;
+	if (table && (!offset || !room))
+		return 0;
+	if (a->stride < record || room < record)
+		return -EPROTO;
+	a->count = table ? 1 + (room - record) / a->stride : 1;
+	return 0;
+}
+
+int rcm_wire_read(const uint8_t question[RCM_MAD_SIZE], const void *mad, size_t len, struct rcm_wire_answer *ret_answer)
+{
+	const uint8_t *bytes = mad;
+	struct rcm_wire_answer a = { 0 };
+	int ret = 0;
+
+	if (len < RCM_SA_HEADER_SIZE || !is_answer(question, bytes))
+		return -EPROTO;
+	a.status = u16_at(bytes, AT_STATUS);
+	a.records = bytes + RCM_SA_HEADER_SIZE;
+	if (!a.status)
+		ret = count_records(bytes, len, record_size(u16_at(bytes, AT_ATTRIBUTE)),
+				    question[AT_METHOD] == METHOD_GET_TABLE, &a);
+	if (!ret)
+		*ret_answer = a;
+	return ret;
+}
+
+enum rcm_wire_verdict rcm_wire_verdict(uint16_t status)
+{
+	if (!status)
+		return RCM_WIRE_OK;
+	if (status & STATUS_BUSY)
+		return RCM_WIRE_AGAIN;
+	if (status & 0xff)
+		return RCM_WIRE_REFUSED;
+	switch (status >> 8) {
+	case SA_NO_RESOURCES:
+		return RCM_WIRE_AGAIN;
+	case SA_NO_RECORDS:
+		return RCM_WIRE_NONE;
+	default:
+		return RCM_WIRE_REFUSED;
+	}
+}
+
+static const char *common_name(uint8_t status)
+{
+	switch (status & 0x1c) {
+	case 0x04:
+		return "bad class or version";
+	case 0x08:
+		return "method not supported";
+	case 0x0c:
+		return "method not supported for this attribute";
+	case 0x1c:
+		return "invalid field value";
+	default:
+		return "unknown status";
+	}
+}
+
+const char *rcm_wire_status_name(uint16_t status)
+{
+	static const char *const sa_names[] = {
+		"ok", "NO_RESOURCES", "REQ_INVALID", "NO_RECORDS", "TOO_MANY_RECORDS", "REQ_INVALID_GID",
+		"REQ_INSUFFICIENT_COMPONENTS", "REQ_DENIED", "PRIORITY_SUGGESTED",
+	};
+
+	if (status & STATUS_BUSY)
+		return "BUSY";
+	if (status & STATUS_REDIRECT)
+		return "REDIRECT";
+	if (status & 0xff)
+		return common_name((uint8_t)status);
+	return (status >> 8) < sizeof(sa_names) / sizeof(sa_names[0]) ? sa_names[status >> 8] : "unknown status";
+}
+
+void rcm_wire_service_record(const uint8_t bytes[RCM_SERVICE_RECORD_SIZE], struct rcm_sa_service_record *ret_record)
+{
+	struct rcm_reader r = rcm_reader_init(bytes, RCM_SERVICE_RECORD_SIZE);
+
+	ret_record->id = rcm_read_u64(&r);
+	rcm_read_bytes(&r, ret_record->gid.raw, sizeof(ret_record->gid.raw));
+	ret_record->pkey = rcm_read_u16(&r);
+	rcm_read_skip(&r, 2);
+	ret_record->lease = rcm_read_u32(&r);
+	rcm_read_skip(&r, 16);			/* key */
+	rcm_read_bytes(&r, ret_record->name, 64);
+	ret_record->name[64] = '\0';
+	rcm_read_bytes(&r, ret_record->data, sizeof(ret_record->data));
+}
+
+bool rcm_wire_service_matches(const struct rcm_sa_service_query *query, const uint8_t bytes[RCM_SERVICE_RECORD_SIZE])
+{
+	struct rcm_reader r = rcm_reader_init(bytes + AT_SERVICE_ID, sizeof(uint64_t));
+
+	if (query->by_id && rcm_read_u64(&r) != query->service_id)
+		return false;
+	return !query->by_name || !memcmp(bytes + AT_SERVICE_NAME, query->service_name, sizeof(query->service_name));
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* SA MADs, ServiceRecords and PathRecords as bytes (pure): what is asked, and whether an answer answers it. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sa/sa.h"
+
+/* IBTA volume 1, 13.4.2 (MAD), 13.6.2.1 (RMPP), 15.2.1.1 (SA header). */
+enum {
+	RCM_MAD_SIZE = 256,
+	RCM_MAD_HEADER_SIZE = 24,
+	RCM_SA_HEADER_SIZE = 56,		/* MAD, RMPP and SA headers: where the first record starts */
+	RCM_SERVICE_RECORD_SIZE = 176,		/* 15.2.5.14 */
+	RCM_PATH_RECORD_SIZE = 64,		/* 15.2.5.16 */
+	RCM_SA_CLASS = 0x03,
+	RCM_SA_CLASS_VERSION = 2,
+	RCM_SA_QP = 1,
+};
+#define RCM_SA_QKEY 0x80010000u
+
+/* What the status of an answer asks of the client; 15.2.7 and 13.4.7. */
+enum rcm_wire_verdict { RCM_WIRE_OK, RCM_WIRE_NONE, RCM_WIRE_AGAIN, RCM_WIRE_REFUSED };
+
+/* The records of an answer, in the caller's buffer. */
+struct rcm_wire_answer {
+	uint16_t status;		/* of the MAD, host order */
+	size_t stride;			/* bytes from one record to the next: never less than a record */
+	size_t count;			/* 0 where status isn't 0 */
+	const uint8_t *records;
+};
+
+/* GetTable(ServiceRecord) and Get(PathRecord): one MAD, transaction id 0. */
+void rcm_wire_ask_service(const struct rcm_sa_service_query *query, uint8_t mad[RCM_MAD_SIZE]);
+void rcm_wire_ask_path(const struct rcm_sa_path_query *query, uint8_t mad[RCM_MAD_SIZE]);
+
+/* The client's half of the transaction id; the kernel overwrites the other. mad has at least its 24 byte header. */
+void rcm_wire_set_tid(uint8_t *mad, uint32_t tid);
+uint32_t rcm_wire_tid(const uint8_t *mad);
+
+/*
+ * Reads an answer of len bytes to the question; its transaction id is the caller's affair. 0, or -EPROTO: not an
+ * answer to this, or one that lies about its size.
+ */
+int rcm_wire_read(const uint8_t question[RCM_MAD_SIZE], const void *mad, size_t len, struct rcm_wire_answer *ret_answer);
+
+enum rcm_wire_verdict rcm_wire_verdict(uint16_t status);
+
+/* "BUSY", "NO_RECORDS", ... */
+const char *rcm_wire_status_name(uint16_t status);
+
+/* bytes: one whole record. */
+void rcm_wire_service_record(const uint8_t bytes[RCM_SERVICE_RECORD_SIZE], struct rcm_sa_service_record *ret_record);
+
+/* Whether the record is one that the query asked for. */
+bool rcm_wire_service_matches(const struct rcm_sa_service_query *query, const uint8_t bytes[RCM_SERVICE_RECORD_SIZE]);
