@@ -23,7 +23,7 @@ need_tools() {
 	}
 }
 
-preload_list() { echo "$(cd "$1" && pwd)/tests/fabric/librcm_sim_umad.so $(umad2sim)"; }
+preload_list() { echo "$RAI_FABRIC_BUILD/tests/fabric/librcm_sim_umad.so $(umad2sim)"; }
 
 # One switch, one port a host. ibsim separates nodes by empty lines, and needs the tabs.
 topology() {

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What a test program does to the fabric it runs in, through scripts/fabric/world. */
+#pragma once
+
+/* Runs "world WORDS" and waits for it; returns its exit status. Fails the test where it can't be run. */
+int rcm_fabric(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* The same, started only: returns its process, for rcm_fabric_wait(). */
+int rcm_fabric_start(const char *format, ...) __attribute__((format(printf, 1, 2)));
+int rcm_fabric_wait(int pid);
+
+/* Writes a port's GID as the hosts of the fabric have them: "hca3" is the third. */
+void rcm_fabric_gid(unsigned host, unsigned char ret_gid[16]);
