@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* An event channel: the queue of events, and a descriptor that is readable exactly while one is due. */
+#pragma once
+
+#include <rdma/rdma_cma.h>
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "base/lock.h"
+#include "cm/event.h"
+
+/*
+ * pub.fd is an epoll descriptor over due_fd, an eventfd that is up while the queue is not empty, and, where there is a
+ * kernel side, ucma.fd, which is readable while the kernel has an event.
+ *
+ * Order: what the kernel had ready before the library queued an event for the same id comes before it
+ * (rcm_channel_post()), and the queue comes before the kernel, so the events of one id keep their order.
+ */
+struct rcm_channel {
+	struct rdma_event_channel pub;		/* first */
+	atomic_uint refs;			/* the application's, and one of each id on it */
+	int due_fd;
+	struct rcm_ucma ucma;			/* fd -1: no kernel side */
+	struct rcm_lock lock;			/* leaf, but for the id table's */
+	struct rcm_event_list queue RCM_GUARDED_BY(lock);
+	struct rcm_event_list aside RCM_GUARDED_BY(lock);	/* passed over by a synchronous wait */
+	struct rcm_event_list nobodys RCM_GUARDED_BY(lock);	/* the kernel's, for ids that are gone: to be dropped */
+	struct rcm_kernel_event *spare RCM_GUARDED_BY(lock);	/* what the next kernel event is read into */
+	unsigned takes RCM_GUARDED_BY(lock);
+	bool due RCM_GUARDED_BY(lock);		/* state of due_fd */
+};
+
+static inline struct rcm_channel *rcm_channel_of(struct rdma_event_channel *channel)
+{
+	return (struct rcm_channel *)(void *)channel;
+}
+
+/* With the kernel's side where the rdma_cm device can be opened, else without. 0, -ENOMEM, -EMFILE, -ENFILE.
+ * Whether the machine has a device at all is asked before, by rcm_port_usable(). */
+int rcm_channel_new(struct rcm_channel **ret_channel);
+
+/* Closes its descriptors and discards what is queued. Memory goes with the last id on it. NULL: nothing. */
+void rcm_channel_close(struct rcm_channel *channel);
+
+struct rcm_channel *rcm_channel_ref(struct rcm_channel *channel);
+void rcm_channel_put(struct rcm_channel *channel);
+
+/* Bits for the types of events that a wait is for. */
+#define RCM_EVENT_BIT(type) (1U << (type))
+#define RCM_EVENTS_ALL UINT32_MAX
+
+/*
+ * Takes the next event, completed and counted on its id. 0; -EAGAIN where none is due and pub.fd has O_NONBLOCK; -EINTR
+ * where a signal handler without SA_RESTART ran; what the kernel's GET_EVENT said. Any number of threads; a cancellation
+ * point while it waits.
+ */
+int rcm_channel_get(struct rcm_channel *channel, struct rcm_event **ret_event);
+
+/* Takes the next event of one of these types, waiting for it whatever O_NONBLOCK says; the others stay, in order.
+ * 0, -EINTR, or as above. One thread at a time. */
+int rcm_channel_get_of(struct rcm_channel *channel, uint32_t types, struct rcm_event **ret_event);
+
+/* Queues an event, taking it over. Caller holds event->id->lock, and channel is that id's. Can't fail. */
+void rcm_channel_post(struct rcm_channel *channel, struct rcm_event *event);
+
+/* Takes the undelivered events of an id out, into list (links: in_channel), which the caller keeps or discards. */
+void rcm_channel_withdraw(struct rcm_channel *channel, struct rcm_id *id, struct rcm_event_list *ret_list);
+
+/* Takes one event out, if it is still queued there: true, and it is the caller's. */
+bool rcm_channel_withdraw_one(struct rcm_channel *channel, struct rcm_event *event);
+
+/* Appends withdrawn events, emptying list. */
+void rcm_channel_adopt(struct rcm_channel *channel, struct rcm_event_list *list);

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* An event from where it arises to the ack. */
+#include "cm/event.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cm/id.h"
+
+int rcm_event_deliver(struct rcm_event *event)
+{
+	(void)event;
+	return 0;
+}
+
+void rcm_event_drop(struct rcm_event *event)
+{
+	(void)event;
+}
+
+const char *rcm_event_no_text(const struct rcm_event *event)
+{
+	(void)event;
+	return NULL;
+}
+
+void rcm_event_free(struct rcm_event *event)
+{
+	free(event);
+}
+
+void rcm_kernel_event_free(struct rcm_event *event)
+{
+	struct rcm_kernel_event *kernel = rcm_kernel_event_of(event);
+
+	rcm_channel_put(kernel->channel);
+	free(kernel);
+}
+
+static int deliver_to_nobody(struct rcm_event *event)
+{
+	(void)event;
+	return -ENOSYS;
+}
+
+static const struct rcm_event_ops user_ops = {
+	.name = "user",
+	.deliver = rcm_event_deliver,
+	.drop = rcm_event_drop,
+	.text = rcm_event_no_text,
+	.free = rcm_event_free,
+};
+
+static const struct rcm_event_ops unhandled_ops = {
+	.name = "unhandled",
+	.deliver = deliver_to_nobody,
+	.drop = rcm_event_drop,
+	.text = rcm_event_no_text,
+	.free = rcm_kernel_event_free,
+};
+
+/* One line for each event of the kernel's that reaches the application. */
+static const struct rcm_event_ops *const kernel_ops[RCM_EVENT_TYPES] = {
+	NULL,
+};
+
+const struct rcm_event_ops *rcm_event_kernel_ops(enum rdma_cm_event_type type)
+{
+	if ((unsigned)type < RCM_EVENT_TYPES && kernel_ops[type])
+		return kernel_ops[type];
+	return &unhandled_ops;
+}
+
+int rcm_event_new_user(struct rcm_id *id, int status, uint64_t arg, struct rcm_event **ret_event)
+{
+	struct rcm_event *event = malloc(sizeof(*event));
+
+	if (!event)
+		return -ENOMEM;
+	*event = (struct rcm_event){
+		.pub = {
+			.id = &id->pub,
+			.event = RDMA_CM_EVENT_USER,
+			.status = status,
+			.param.arg = arg,
+		},
+		.ops = &user_ops,
+		.id = rcm_id_ref(id),
+	};
+	*ret_event = event;
+	return 0;
+}
+
+void rcm_event_ack(struct rcm_event *event)
+{
+	enum rdma_cm_event_type type = event->pub.event;
+	struct rcm_id *id = event->id;
+
+	event->ops->free(event);
+	rcm_id_acked(id, type);
+	rcm_id_put(id);
+}
+
+void rcm_event_discard(struct rcm_event *event)
+{
+	struct rcm_id *id = event->id;
+
+	event->ops->drop(event);
+	event->ops->free(event);
+	rcm_id_put(id);
+}
+
+void rcm_event_untake(struct rcm_event *event)
+{
+	event->ops->drop(event);
+	rcm_event_ack(event);
+}
+
+void rcm_event_discard_all(struct rcm_event_list *list)
+{
+	struct rcm_event *event;
+
+	while ((event = TAILQ_FIRST(list))) {
+		TAILQ_REMOVE(list, event, in_channel);
+		rcm_event_discard(event);
+	}
+}
+
+const char *rcm_event_name(enum rdma_cm_event_type type)
+{
+	static const char *const names[RCM_EVENT_TYPES] = {
+#define NAME(event) [event] = #event
+		NAME(RDMA_CM_EVENT_ADDR_RESOLVED),
+		NAME(RDMA_CM_EVENT_ADDR_ERROR),
+		NAME(RDMA_CM_EVENT_ROUTE_RESOLVED),
+		NAME(RDMA_CM_EVENT_ROUTE_ERROR),
+		NAME(RDMA_CM_EVENT_CONNECT_REQUEST),
+		NAME(RDMA_CM_EVENT_CONNECT_RESPONSE),
+		NAME(RDMA_CM_EVENT_CONNECT_ERROR),
+		NAME(RDMA_CM_EVENT_UNREACHABLE),
+		NAME(RDMA_CM_EVENT_REJECTED),
+		NAME(RDMA_CM_EVENT_ESTABLISHED),
+		NAME(RDMA_CM_EVENT_DISCONNECTED),
+		NAME(RDMA_CM_EVENT_DEVICE_REMOVAL),
+		NAME(RDMA_CM_EVENT_MULTICAST_JOIN),
+		NAME(RDMA_CM_EVENT_MULTICAST_ERROR),
+		NAME(RDMA_CM_EVENT_ADDR_CHANGE),
+		NAME(RDMA_CM_EVENT_TIMEWAIT_EXIT),
+		NAME(RDMA_CM_EVENT_ADDRINFO_RESOLVED),
+		NAME(RDMA_CM_EVENT_ADDRINFO_ERROR),
+		NAME(RDMA_CM_EVENT_USER),
+		NAME(RDMA_CM_EVENT_INTERNAL),
+#undef NAME
+	};
+
+	return (unsigned)type < RCM_EVENT_TYPES ? names[type] : "UNKNOWN EVENT";
+}
+
+int rcm_event_text(const struct rcm_event *event, char *buf, size_t len)
+{
+	const char *words = event->ops->text(event);
+	int status = event->pub.status;
+
+	if (words)
+		return snprintf(buf, len, "%s", words);
+	if (event->pub.event == RDMA_CM_EVENT_REJECTED && status > 0)
+		return snprintf(buf, len, "rejected by the peer, reason %d", status);
+	words = status <= 0 ? strerrordesc_np(-status) : NULL;
+	if (words)
+		return snprintf(buf, len, "%s", words);
+	return snprintf(buf, len, "status %d", status);
+}

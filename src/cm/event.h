@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* An event from where it arises (kernel, resolver, application) to the ack. */
+#pragma once
+
+#include <rdma/rdma_cma.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/queue.h>
+
+#include "ucma/ucma.h"
+
+enum { RCM_EVENT_TYPES = RDMA_CM_EVENT_INTERNAL + 1 };
+
+struct rcm_channel;
+struct rcm_event;
+struct rcm_id;
+TAILQ_HEAD(rcm_event_list, rcm_event);
+
+/* What events of one kind do on their way. Every slot is filled; rcm_event_* below are the plain ones. */
+struct rcm_event_ops {
+	const char *name;
+
+	/* On the thread that takes the event, with no lock held, the event being counted on its id already: completes
+	 * event->pub and the id. 0; or -errno: it is for nobody after all, and goes the way of drop() and free(). */
+	int (*deliver)(struct rcm_event *event);
+
+	/* It will not reach the application: takes back what came with it (a new kernel id, say). event->id may be NULL.
+	 * Any thread, no lock held. */
+	void (*drop)(struct rcm_event *event);
+
+	/* For rai_event_text(): which step failed and why, or NULL where the status says all. Lives as the event does. */
+	const char *(*text)(const struct rcm_event *event);
+
+	/* Frees its memory; nothing else. */
+	void (*free)(struct rcm_event *event);
+};
+
+/* Embedded in what its kind needs beside it. */
+struct rcm_event {
+	struct rdma_cm_event pub;		/* first: the application's pointer */
+	const struct rcm_event_ops *ops;
+	struct rcm_id *id;			/* a reference: on which id it is queued and its ack counted. Of a
+						 * CONNECT_REQUEST the listener, while pub.id is the new one */
+	struct rcm_event_list *list;		/* of a channel, NULL: in none; this and the links: under its lock */
+	TAILQ_ENTRY(rcm_event) in_channel;
+	TAILQ_ENTRY(rcm_event) in_id;		/* id->undelivered, in the same order */
+};
+
+/* The kernel's. pub.event and pub.status are set when it is read, the rest by deliver(). */
+struct rcm_kernel_event {
+	struct rcm_event event;			/* first */
+	struct rcm_channel *channel;		/* a reference: whose descriptor it was read from (a new id is on that one,
+						 * even if the listener was migrated meanwhile) */
+	struct rcm_ucma_event raw;
+};
+
+static inline struct rcm_kernel_event *rcm_kernel_event_of(struct rcm_event *event)
+{
+	return (struct rcm_kernel_event *)(void *)event;
+}
+
+static inline struct rcm_event *rcm_event_of(struct rdma_cm_event *event)
+{
+	return (struct rcm_event *)(void *)event;
+}
+
+/* Plain slots: pub is complete as it is; nothing to take back; no words; free(3). */
+int rcm_event_deliver(struct rcm_event *event);
+void rcm_event_drop(struct rcm_event *event);
+const char *rcm_event_no_text(const struct rcm_event *event);
+void rcm_event_free(struct rcm_event *event);
+
+/* free() of the kernel's. */
+void rcm_kernel_event_free(struct rcm_event *event);
+
+/* Which ops an event of the kernel gets; never NULL: those that nobody handles are dropped. The table is in event.c. */
+const struct rcm_event_ops *rcm_event_kernel_ops(enum rdma_cm_event_type type);
+
+/* An event of the application's own for id, taking a reference on it: 0 or -ENOMEM. */
+int rcm_event_new_user(struct rcm_id *id, int status, uint64_t arg, struct rcm_event **ret_event);
+
+/* Ends an event that was delivered: frees it, then lets go whoever waits for it in destroy or migrate. */
+void rcm_event_ack(struct rcm_event *event);
+
+/* Ends one that never was delivered: drop(), free(), reference. Not in a queue any more. No lock held. */
+void rcm_event_discard(struct rcm_event *event);
+
+/* Ends one that was taken, and that deliver() found to be for nobody. */
+void rcm_event_untake(struct rcm_event *event);
+
+/* As rcm_event_discard() for each in a list, which is empty afterwards (links: in_channel). */
+void rcm_event_discard_all(struct rcm_event_list *list);
+
+/* "RDMA_CM_EVENT_...", or "UNKNOWN EVENT". */
+const char *rcm_event_name(enum rdma_cm_event_type type);
+
+/* rai_event_text(): the length of the whole text, of which at most len - 1 bytes and a NUL are written. */
+int rcm_event_text(const struct rcm_event *event, char *buf, size_t len);

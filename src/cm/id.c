@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The private part of a CM ID, and its life: create, bind, migrate, destroy. */
+#include "cm/id.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "cm/port.h"
+#include "cm/sync.h"
+#include "cm/table.h"
+#include "resolve/request.h"
+
+struct rcm_id *rcm_id_ref(struct rcm_id *id)
+{
+	atomic_fetch_add_explicit(&id->refs, 1, memory_order_relaxed);
+	return id;
+}
+
+void rcm_id_put(struct rcm_id *id) RCM_UNCHECKED
+{
+	if (!id || atomic_fetch_sub(&id->refs, 1) != 1)
+		return;
+	rcm_answer_put(id->found.answer);
+	rcm_channel_put(id->channel);
+	pthread_cond_destroy(&id->acked);
+	rcm_lock_done(&id->lock);
+	free(id);
+}
+
+void rcm_id_taken(struct rcm_id *id, enum rdma_cm_event_type type)
+{
+	atomic_fetch_add_explicit(&id->unacked_of[type], 1, memory_order_relaxed);
+	atomic_fetch_add(&id->unacked, 1);
+}
+
+/* Either this sees awaited, or rcm_id_wait_acked() sees the lower count: both are sequentially consistent. */
+void rcm_id_acked(struct rcm_id *id, enum rdma_cm_event_type type)
+{
+	atomic_fetch_sub_explicit(&id->unacked_of[type], 1, memory_order_relaxed);
+	if (atomic_fetch_sub(&id->unacked, 1) != 1 || !atomic_load(&id->awaited))
+		return;
+	rcm_lock_acquire(&id->lock);
+	pthread_cond_broadcast(&id->acked);
+	rcm_lock_release(&id->lock);
+}
+
+static void trace_owed(struct rcm_id *id)
+{
+	for (unsigned type = 0; type < RCM_EVENT_TYPES; type++) {
+		unsigned owed = atomic_load_explicit(&id->unacked_of[type], memory_order_relaxed);
+
+		if (owed)
+			rcm_trace("id %p waits for rdma_ack_cm_event() of %u %s", (void *)id, owed,
+				  rcm_event_name(type));
+	}
+}
+
+void rcm_id_wait_acked(struct rcm_id *id)
+{
+	atomic_store(&id->awaited, true);
+	if (atomic_load(&id->unacked))
+		trace_owed(id);
+	rcm_lock_acquire(&id->lock);
+	while (atomic_load(&id->unacked))
+		rcm_lock_wait(&id->lock, &id->acked);
+	rcm_lock_release(&id->lock);
+	atomic_store(&id->awaited, false);
+}
+
+static bool is_port_space(enum rdma_port_space ps)
+{
+	return ps == RDMA_PS_TCP || ps == RDMA_PS_UDP || ps == RDMA_PS_IB || ps == RDMA_PS_IPOIB;
+}
+
+/* An id on channel, whose reference it takes over, without a kernel id; freed by rcm_id_put(). */
+static struct rcm_id *id_alloc(struct rcm_channel *channel, enum rdma_port_space ps,
+			       enum ibv_qp_type qp_type) RCM_UNCHECKED
+{
+	struct rcm_id *id = calloc(1, sizeof(*id));
+
+	if (!id)
+		return NULL;
+	id->pub.ps = ps;
+	id->pub.qp_type = qp_type;
+	id->pub.channel = &channel->pub;
+	id->channel = channel;
+	atomic_init(&id->refs, 1);
+	rcm_lock_init(&id->lock);
+	pthread_cond_init(&id->acked, NULL);
+	TAILQ_INIT(&id->undelivered);
+	rcm_options_init(&id->options);
+	return id;
+}
+
+static int create_in_kernel(struct rcm_id *id, const struct rcm_ucma *ucma)
+{
+	int ret;
+
+	if (ucma->fd < 0)
+		return 0;
+	ret = rcm_table_add(id, &id->uid);
+	if (ret)
+		return ret;
+	ret = rcm_ucma_create_id(ucma, id->uid, id->pub.ps, id->pub.qp_type, &id->handle);
+	if (ret)
+		rcm_table_remove(id->uid);
+	id->has_handle = !ret;
+	return ret;
+}
+
+int rcm_id_new(struct rcm_channel *channel, void *context, enum rdma_port_space ps,
+	       enum ibv_qp_type qp_type, struct rcm_id **ret_id) RCM_UNCHECKED
+{
+	bool sync = !channel;
+	struct rcm_id *id;
+	int ret;
+
+	if (!is_port_space(ps))
+		return -EINVAL;
+	ret = sync ? rcm_channel_new(&channel) : 0;
+	if (ret)
+		return ret;
+	id = id_alloc(rcm_channel_ref(channel), ps, qp_type);
+	if (!id) {
+		rcm_channel_put(channel);
+		ret = -ENOMEM;
+		goto out;
+	}
+	id->pub.context = context;
+	id->sync = sync;
+	ret = create_in_kernel(id, &channel->ucma);
+	if (ret)
+		rcm_id_put(id);
+	else
+		*ret_id = id;
+out:
+	if (ret && sync)
+		rcm_channel_close(channel);
+	return ret;
+}
+
+int rcm_id_new_of_handle(struct rcm_channel *channel, uint32_t handle, enum rdma_port_space ps,
+			 enum ibv_qp_type qp_type, struct rcm_id **ret_id)
+{
+	struct rcm_id *id = id_alloc(rcm_channel_ref(channel), ps, qp_type);
+	int ret;
+
+	if (!id) {
+		rcm_channel_put(channel);
+		return -ENOMEM;
+	}
+	ret = rcm_table_add(id, &id->uid);
+	if (ret) {
+		rcm_id_put(id);
+		return ret;
+	}
+	id->handle = handle;
+	id->has_handle = true;
+	*ret_id = id;
+	return 0;
+}
+
+/* The channel it is on now, with a reference. */
+static struct rcm_channel *current_channel(struct rcm_id *id)
+{
+	struct rcm_channel *channel;
+
+	rcm_lock_acquire(&id->lock);
+	channel = rcm_channel_ref(id->channel);
+	rcm_lock_release(&id->lock);
+	return channel;
+}
+
+static void end_in_kernel(struct rcm_id *id, struct rcm_channel *channel)
+{
+	uint32_t events;
+	int ret;
+
+	rcm_table_remove(id->uid);
+	if (!id->has_handle)
+		return;
+	ret = rcm_ucma_destroy_id(&channel->ucma, id->handle, &events);
+	if (ret)
+		rcm_info("DESTROY_ID of handle %u: errno %d", id->handle, -ret);
+	id->has_handle = false;
+}
+
+int rcm_id_destroy(struct rcm_id *id)
+{
+	struct rcm_event_list rest = TAILQ_HEAD_INITIALIZER(rest);
+	struct rcm_channel *channel;
+	bool sync;
+
+	rcm_lock_acquire(&id->lock);
+	if (id->dead) {
+		rcm_lock_release(&id->lock);
+		return -EINVAL;
+	}
+	id->dead = true;
+	sync = id->sync;
+	rcm_lock_release(&id->lock);
+
+	rcm_lookup_abandon(id);
+	channel = current_channel(id);
+	end_in_kernel(id, channel);
+	rcm_channel_withdraw(channel, id, &rest);
+	rcm_event_discard_all(&rest);
+	rcm_sync_ack(id);
+	rcm_id_wait_acked(id);
+	if (sync)
+		rcm_channel_close(channel);
+	rcm_channel_put(channel);
+	rcm_id_put(id);
+	return 0;
+}
+
+static int migrate_in_kernel(struct rcm_id *id, struct rcm_channel *from, struct rcm_channel *to)
+{
+	uint32_t events;
+
+	if (!id->has_handle)
+		return 0;
+	return to->ucma.fd < 0 ? -ENODEV :
+	       rcm_ucma_migrate_id(&to->ucma, id->handle, from->ucma.fd, &events);
+}
+
+/* Events that the engine queues meanwhile find the old channel or the new one, never neither. */
+static void move_locked(struct rcm_id *id, struct rcm_channel *to, bool sync) RCM_REQUIRES(id->lock)
+{
+	struct rcm_event_list list = TAILQ_HEAD_INITIALIZER(list);
+
+	rcm_lock_assert_held(&id->lock);
+	rcm_channel_withdraw(id->channel, id, &list);
+	rcm_channel_adopt(to, &list);
+	id->channel = rcm_channel_ref(to);
+	id->pub.channel = &to->pub;
+	id->sync = sync;
+}
+
+int rcm_id_migrate(struct rcm_id *id, struct rcm_channel *to)
+{
+	struct rcm_channel *from = current_channel(id);
+	bool was_sync = rcm_sync_is(id), sync = !to;
+	int ret = 0;
+
+	if (from == to)
+		goto out;
+	ret = sync ? rcm_channel_new(&to) : 0;
+	if (ret)
+		goto out;
+	ret = migrate_in_kernel(id, from, to);
+	if (ret) {
+		if (sync)
+			rcm_channel_close(to);
+		goto out;
+	}
+	rcm_sync_ack(id);
+	rcm_lock_acquire(&id->lock);
+	move_locked(id, to, sync);
+	rcm_lock_release(&id->lock);
+	rcm_channel_put(from);		/* the id's reference */
+	rcm_id_wait_acked(id);
+	if (was_sync)
+		rcm_channel_close(from);
+out:
+	rcm_channel_put(from);
+	return ret;
+}
+
+bool rcm_id_post_locked(struct rcm_id *id, struct rcm_event *event)
+{
+	rcm_lock_assert_held(&id->lock);
+	if (id->dead)
+		return false;
+	rcm_channel_post(id->channel, event);
+	return true;
+}
+
+bool rcm_id_post(struct rcm_id *id, struct rcm_event *event)
+{
+	bool posted;
+
+	rcm_lock_acquire(&id->lock);
+	posted = rcm_id_post_locked(id, event);
+	rcm_lock_release(&id->lock);
+	return posted;
+}
+
+int rcm_id_query_addr(struct rcm_id *id)
+{
+	struct rcm_channel *channel = current_channel(id);
+	struct rcm_ucma_addr addr;
+	int ret;
+
+	ret = rcm_ucma_query_addr(&channel->ucma, id->handle, &addr);
+	rcm_channel_put(channel);
+	if (ret)
+		return ret;
+	rcm_lock_acquire(&id->lock);
+	id->pub.route.addr.src_storage = addr.src;
+	id->pub.route.addr.dst_storage = addr.dst;
+	id->pub.port_num = addr.port;
+	rcm_lock_release(&id->lock);
+	return 0;
+}
+
+static int bind_in_kernel(struct rcm_id *id, const union rcm_sockaddr *addr)
+{
+	struct rcm_channel *channel = current_channel(id);
+	int ret;
+
+	ret = rcm_ucma_bind(&channel->ucma, id->handle, &addr->sa,
+			    rcm_sockaddr_len(addr->sa.sa_family));
+	rcm_channel_put(channel);
+	return ret ? ret : rcm_id_query_addr(id);
+}
+
+/* Without the kernel's rdma_cm there is one kind of address that can be bound: an InfiniBand port's GID. */
+static int bind_here(struct rcm_id *id, union rcm_sockaddr *addr)
+{
+	struct rcm_sa_port port;
+	int ret;
+
+	if (addr->sa.sa_family != AF_IB)
+		return -ENODEV;
+	ret = rcm_port_bind(addr, id->pub.ps, &port);
+	if (ret)
+		return ret;
+	rcm_lock_acquire(&id->lock);
+	memcpy(&id->pub.route.addr.src_storage, addr, sizeof(*addr));
+	id->pub.port_num = port.number;
+	id->port = port;
+	rcm_lock_release(&id->lock);
+	return 0;
+}
+
+/* True, and the id is marked as bound, where it was not yet. */
+static bool claim_bind(struct rcm_id *id)
+{
+	bool claimed;
+
+	rcm_lock_acquire(&id->lock);
+	claimed = !id->bound;
+	id->bound = true;
+	rcm_lock_release(&id->lock);
+	return claimed;
+}
+
+int rcm_id_bind(struct rcm_id *id, const struct sockaddr *from)
+{
+	union rcm_sockaddr addr;
+	int ret;
+
+	if (!rcm_sockaddr_copy(&addr, from, 0))
+		return -EAFNOSUPPORT;
+	if (!claim_bind(id))
+		return -EINVAL;
+	ret = id->has_handle ? bind_in_kernel(id, &addr) : bind_here(id, &addr);
+	if (ret) {
+		rcm_lock_acquire(&id->lock);
+		id->bound = false;
+		rcm_lock_release(&id->lock);
+	}
+	return ret;
+}

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* rdma_resolve_addrinfo() to the engine and back, as an event on the id's channel. */
+#include "cm/lookup.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cm/id.h"
+#include "cm/port.h"
+#include "resolve/request.h"
+
+/* Made whole at the start, so that its event can be queued without anything that could fail. */
+struct rcm_lookup {
+	struct rcm_event event;			/* first; consumes the engine's reference when it is freed */
+	atomic_uint refs;			/* the caller's while it starts, the engine's or the event's */
+	struct rcm_request *request;		/* this and the next: under the id's lock */
+	bool cancelled;				/* before there was a request to cancel */
+	bool done;				/* the engine is through with it */
+	struct rcm_hints hints;
+	struct rcm_outcome outcome;
+};
+
+static struct rcm_lookup *lookup_of(const struct rcm_event *event)
+{
+	return (struct rcm_lookup *)(void *)(uintptr_t)event;
+}
+
+static void lookup_put(struct rcm_lookup *lookup)
+{
+	if (atomic_fetch_sub(&lookup->refs, 1) != 1)
+		return;
+	rcm_answer_put(lookup->outcome.answer);
+	free(lookup);
+}
+
+/* The id keeps what was found; claim() made room. */
+static int deliver(struct rcm_event *event)
+{
+	struct rcm_lookup *lookup = lookup_of(event);
+	struct rcm_outcome *outcome = &lookup->outcome;
+	struct rcm_id *id = event->id;
+
+	rcm_lock_acquire(&id->lock);
+	if (id->lookup == lookup) {
+		id->lookup = NULL;
+		id->found = (struct rcm_found){ outcome->answer, lookup->hints, outcome->port };
+		if (outcome->answer && lookup->hints.flags & RAI_SA)
+			memcpy(&id->pub.route.addr.dst_storage, rcm_answer_first(outcome->answer),
+			       sizeof(union rcm_sockaddr));
+		outcome->answer = NULL;
+	}
+	rcm_lock_release(&id->lock);
+	return 0;
+}
+
+static const char *text(const struct rcm_event *event)
+{
+	const struct rcm_outcome *outcome = &lookup_of(event)->outcome;
+
+	return outcome->text[0] ? outcome->text : NULL;
+}
+
+static void release(struct rcm_event *event)
+{
+	lookup_put(lookup_of(event));
+}
+
+static const struct rcm_event_ops lookup_ops = {
+	.name = "lookup",
+	.deliver = deliver,
+	.drop = rcm_event_drop,
+	.text = text,
+	.free = release,
+};
+
+/* On the engine's thread. */
+static void completed(void *arg, struct rcm_outcome *outcome)
+{
+	struct rcm_lookup *lookup = arg;
+	struct rdma_cm_event *event = &lookup->event.pub;
+	struct rcm_id *id = lookup->event.id;
+	struct rcm_request *request;
+	bool wanted;
+
+	lookup->outcome = *outcome;
+	event->event = outcome->status ? RDMA_CM_EVENT_ADDRINFO_ERROR : RDMA_CM_EVENT_ADDRINFO_RESOLVED;
+	event->status = outcome->status;
+	event->param.arg = outcome->arg;
+
+	rcm_lock_acquire(&id->lock);
+	request = lookup->request;
+	lookup->request = NULL;
+	lookup->done = true;
+	wanted = id->lookup == lookup && rcm_id_post_locked(id, &lookup->event);
+	rcm_lock_release(&id->lock);
+
+	rcm_request_put(request);
+	if (!wanted)
+		rcm_event_discard(&lookup->event);
+}
+
+static struct rcm_lookup *lookup_new(struct rcm_id *id, const struct rcm_hints *hints)
+{
+	struct rcm_lookup *lookup = calloc(1, sizeof(*lookup));
+
+	if (!lookup)
+		return NULL;
+	lookup->event.pub.id = &id->pub;
+	lookup->event.ops = &lookup_ops;
+	lookup->event.id = rcm_id_ref(id);
+	lookup->hints = *hints;
+	atomic_init(&lookup->refs, 2);
+	return lookup;
+}
+
+/* Makes it the id's one lookup, and gives the id's options: 0, -EBUSY. */
+static int claim(struct rcm_id *id, struct rcm_lookup *lookup, struct rcm_question *question)
+{
+	struct rcm_answer *old = NULL;
+	int ret = 0;
+
+	rcm_lock_acquire(&id->lock);
+	if (id->dead)
+		ret = -EINVAL;
+	else if (id->lookup)
+		ret = -EBUSY;
+	if (!ret) {
+		id->lookup = lookup;
+		old = id->found.answer;
+		id->found.answer = NULL;
+		question->deadline_ms = id->options.deadline_ms;
+		question->fresh = id->options.fresh;
+		question->source = id->options.source;
+	}
+	rcm_lock_release(&id->lock);
+	rcm_answer_put(old);
+	return ret;
+}
+
+static void unclaim(struct rcm_id *id, struct rcm_lookup *lookup)
+{
+	rcm_lock_acquire(&id->lock);
+	if (id->lookup == lookup)
+		id->lookup = NULL;
+	rcm_lock_release(&id->lock);
+}
+
+/* The engine has it: keeps the means to cancel it, unless it ended, was given up or cancelled meanwhile. */
+static void started(struct rcm_id *id, struct rcm_lookup *lookup, struct rcm_request *request)
+{
+	bool ended, cancel;
+
+	rcm_lock_acquire(&id->lock);
+	ended = lookup->done;
+	cancel = !ended && (id->lookup != lookup || lookup->cancelled);
+	if (!ended && !cancel)
+		lookup->request = request;
+	rcm_lock_release(&id->lock);
+	if (cancel)
+		rcm_request_cancel(request);
+	if (ended || cancel)
+		rcm_request_put(request);
+}
+
+static int ask(struct rcm_id *id, struct rcm_question *question)
+{
+	struct rcm_lookup *lookup = lookup_new(id, &question->hints);
+	struct rcm_request *request;
+	int ret;
+
+	if (!lookup)
+		return -ENOMEM;
+	ret = claim(id, lookup, question);
+	if (ret)
+		goto unused;
+	ret = rcm_request_start(question, completed, lookup, &request);
+	if (ret) {
+		unclaim(id, lookup);
+		goto unused;
+	}
+	started(id, lookup, request);
+	lookup_put(lookup);
+	return 0;
+unused:
+	rcm_event_discard(&lookup->event);
+	lookup_put(lookup);
+	return ret;
+}
+
+int rcm_lookup_start(struct rcm_id *id, const char *node, const char *service,
+		     const struct rdma_addrinfo *hints)
+{
+	struct rcm_question question = { .node = node, .service = service };
+	int ret;
+
+	ret = rcm_hints_check(node, service, hints, &question.hints);
+	if (!ret && question.hints.flags & RAI_SA)
+		ret = rcm_port_of_sa(id, &question.port, &question.sa);
+	return ret ? ret : ask(id, &question);
+}
+
+int rcm_lookup_cancel(struct rcm_id *id)
+{
+	struct rcm_request *request = NULL;
+	int ret = -ENOENT;
+
+	rcm_lock_acquire(&id->lock);
+	if (id->lookup) {
+		request = id->lookup->request;
+		id->lookup->request = NULL;
+		id->lookup->cancelled = true;
+		ret = 0;
+	}
+	rcm_lock_release(&id->lock);
+	if (request) {
+		rcm_request_cancel(request);
+		rcm_request_put(request);
+	}
+	return ret;
+}
+
+void rcm_lookup_abandon(struct rcm_id *id)
+{
+	struct rcm_request *request = NULL;
+	struct rcm_event *queued = NULL;
+	struct rcm_lookup *lookup;
+	struct rcm_answer *old;
+
+	rcm_lock_acquire(&id->lock);
+	lookup = id->lookup;
+	id->lookup = NULL;
+	old = id->found.answer;
+	id->found.answer = NULL;
+	if (lookup) {
+		request = lookup->request;
+		lookup->request = NULL;
+		if (lookup->done && rcm_channel_withdraw_one(id->channel, &lookup->event))
+			queued = &lookup->event;
+	}
+	rcm_lock_release(&id->lock);
+	if (queued)
+		rcm_event_discard(queued);
+	if (request) {
+		rcm_request_cancel(request);
+		rcm_request_put(request);
+	}
+	rcm_answer_put(old);
+}
+
+int rcm_lookup_query(struct rcm_id *id, struct rdma_addrinfo **ret_list)
+{
+	struct rcm_found found;
+	int ret;
+
+	rcm_lock_acquire(&id->lock);
+	found = id->found;
+	id->found.answer = NULL;
+	rcm_lock_release(&id->lock);
+	if (!found.answer)
+		return -ENOENT;
+	ret = rcm_answer_list(found.answer, &found.hints, found.port, ret_list);
+	if (!ret) {
+		rcm_answer_put(found.answer);
+		return 0;
+	}
+	rcm_lock_acquire(&id->lock);
+	if (!id->lookup && !id->found.answer && !id->dead) {
+		id->found = found;
+		found.answer = NULL;
+	}
+	rcm_lock_release(&id->lock);
+	rcm_answer_put(found.answer);
+	return ret;
+}

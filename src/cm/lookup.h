@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* rdma_resolve_addrinfo() to the engine and back, as an event on the id's channel. */
+#pragma once
+
+#include <rdma/rdma_cma.h>
+#include <stdint.h>
+
+#include "addr/hints.h"
+
+struct rcm_answer;
+struct rcm_id;
+struct rcm_lookup;
+
+/* What a delivered lookup found. */
+struct rcm_found {
+	struct rcm_answer *answer;		/* a reference; NULL: nothing */
+	struct rcm_hints hints;
+	uint16_t port;
+};
+
+/*
+ * Starts a resolution: 0, and one event follows; or -errno of the contract's table, and none does. All is allocated
+ * here, so that delivering can't fail. Waits for nothing.
+ */
+int rcm_lookup_start(struct rcm_id *id, const char *node, const char *service, const struct rdma_addrinfo *hints);
+
+/* Ends it as ADDRINFO_ERROR with -ECANCELED, unless its outcome was queued already. 0, or -ENOENT: none under way. */
+int rcm_lookup_cancel(struct rcm_id *id);
+
+/* Ends it without an event, also one that is queued; drops what was found. Waits for nothing. */
+void rcm_lookup_abandon(struct rcm_id *id);
+
+/* Hands over what was found, once: 0, -ENOENT, -ENOMEM (and it stays). */
+int rcm_lookup_query(struct rcm_id *id, struct rdma_addrinfo **ret_list);

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Options of an id: the resolver's are kept here, the kernel's are passed on. */
+#include "cm/option.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <rdma/rai.h>
+#include <string.h>
+
+#include "cm/id.h"
+#include "resolve/request.h"
+
+static_assert((int)RAI_SOURCE_CONFIGURED == RCM_DNS_CONFIGURED &&
+	      (int)RAI_SOURCE_DNS == RCM_DNS_SERVERS && (int)RAI_SOURCE_HOSTS == RCM_DNS_HOSTS,
+	      "the application's numbers are the resolver's");
+
+void rcm_options_init(struct rcm_options *options)
+{
+	*options = (struct rcm_options){
+		.deadline_ms = RCM_DEADLINE_DEFAULT,
+		.source = RCM_DNS_CONFIGURED,
+	};
+}
+
+/* UINT32_MAX ms, 49 days, would read as "not set": it is given as the next shorter one. */
+static int set_own(struct rcm_options *options, int name, uint32_t value)
+{
+	switch (name) {
+	case RAI_OPTION_DEADLINE_MS:
+		options->deadline_ms = value == RCM_DEADLINE_DEFAULT ? value - 1 : value;
+		return 0;
+	case RAI_OPTION_FRESH:
+		if (value > 1)
+			return -EINVAL;
+		options->fresh = value;
+		return 0;
+	case RAI_OPTION_SOURCE:
+		if (value > RAI_SOURCE_HOSTS)
+			return -EINVAL;
+		options->source = (enum rcm_dns_source)value;
+		return 0;
+	default:
+		return -ENOSYS;
+	}
+}
+
+static int set_in_kernel(struct rcm_id *id, int level, int name, const void *value, size_t len)
+{
+	struct rcm_channel *channel;
+	int ret;
+
+	if (!id->has_handle)
+		return -ENODEV;
+	rcm_lock_acquire(&id->lock);
+	channel = rcm_channel_ref(id->channel);
+	rcm_lock_release(&id->lock);
+	ret = rcm_ucma_set_option(&channel->ucma, id->handle, level, name, value, len);
+	rcm_channel_put(channel);
+	return ret;
+}
+
+int rcm_option_set(struct rcm_id *id, int level, int name, const void *value, size_t len)
+{
+	uint32_t number;
+	int ret;
+
+	if (!value)
+		return -EINVAL;
+	if (level == RDMA_OPTION_ID || level == RDMA_OPTION_IB)
+		return set_in_kernel(id, level, name, value, len);
+	if (level != RDMA_OPTION_RAI || name < RAI_OPTION_DEADLINE_MS || name > RAI_OPTION_SOURCE)
+		return -ENOSYS;
+	if (len != sizeof(number))
+		return -EINVAL;
+	memcpy(&number, value, sizeof(number));
+	rcm_lock_acquire(&id->lock);
+	ret = set_own(&id->options, name, number);
+	rcm_lock_release(&id->lock);
+	return ret;
+}

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The local side: whether there is a device, what an AF_IB address binds to, which port asks the SA. */
+#include "cm/port.h"
+
+#include <dirent.h>
+#include <endian.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/limits.h"
+#include "cm/id.h"
+
+static bool has_entry(const char *dir_name)
+{
+	DIR *dir = opendir(dir_name);
+	const struct dirent *entry;
+	bool found = false;
+
+	while (dir && !found && (entry = readdir(dir)))
+		found = entry->d_name[0] != '.';
+	if (dir)
+		closedir(dir);
+	return found;
+}
+
+/* The best of all umad ports: 0, -EACCES, -ENODEV. */
+static int umad_usable(void)
+{
+	struct rcm_sa_port *ports = calloc(RCM_SA_PORTS_MAX, sizeof(*ports));
+	int best = -ENODEV, count, ret;
+
+	if (!ports)
+		return -ENOMEM;
+	count = rcm_sa_ports(ports, RCM_SA_PORTS_MAX);
+	for (int i = 0; i < count && best; i++) {
+		ret = rcm_sa_umad_usable(&ports[i].gid);
+		if (!ret || ret == -EACCES)
+			best = ret;
+	}
+	free(ports);
+	return best;
+}
+
+int rcm_port_usable(const char *class_dir)
+{
+	bool deviceless = false, present = has_entry(class_dir ? class_dir : "/sys/class/infiniband");
+	int kernel = present ? rcm_ucma_usable() : -ENODEV, umad;
+	const char *text;
+
+	if (!kernel)
+		return 0;
+	umad = umad_usable();
+	if (!umad)
+		return 0;
+	text = secure_getenv("RAI_DEVICELESS");
+	deviceless = text && !strcmp(text, "1");
+	if (deviceless)
+		return 0;
+	if (umad == -ENOMEM)
+		return umad;
+	return kernel == -EACCES || umad == -EACCES ? -EACCES : -ENODEV;
+}
+
+/* Whether an id of port space ps may have a service id of this prefix (shared by the kernel: an RDMA_PS_IB id may have
+ * those of TCP and UDP too). */
+static bool prefix_fits(enum rdma_port_space ps, uint64_t prefix)
+{
+	uint64_t own = (uint64_t)ps << 16;
+
+	if (ps == RDMA_PS_IB && (prefix == RDMA_IB_IP_PS_TCP || prefix == RDMA_IB_IP_PS_UDP))
+		return true;
+	return prefix == own;
+}
+
+/* Linux's default range of ephemeral ports. */
+static uint16_t ephemeral_port(void)
+{
+	return (uint16_t)(32768 + arc4random_uniform(60999 - 32768 + 1));
+}
+
+static int complete_sid(struct sockaddr_ib *ib, enum rdma_port_space ps)
+{
+	uint64_t sid = be64toh(ib->sib_sid) & be64toh(ib->sib_sid_mask);
+	uint64_t prefix = sid & RDMA_IB_IP_PS_MASK, port = sid & RDMA_IB_IP_PORT_MASK;
+
+	if (!prefix)
+		prefix = (uint64_t)ps << 16;
+	if (!prefix_fits(ps, prefix))
+		return -EPROTONOSUPPORT;
+	ib->sib_sid = htobe64(prefix | (port ? port : ephemeral_port()));
+	ib->sib_sid_mask = UINT64_MAX;
+	return 0;
+}
+
+int rcm_port_bind(union rcm_sockaddr *addr, enum rdma_port_space ps, struct rcm_sa_port *ret_port)
+{
+	struct sockaddr_ib *ib = &addr->ib;
+	struct rcm_sa_port port = { .number = 0 };
+	struct rcm_gid gid;
+	int ret = 0;
+
+	memcpy(gid.raw, ib->sib_addr.sib_raw, sizeof(gid.raw));
+	if (!ib_addr_any(&ib->sib_addr) && !ib_addr_loopback(&ib->sib_addr))
+		ret = rcm_sa_port_by_gid(&gid, &port);
+	if (!ret)
+		ret = complete_sid(ib, ps);
+	if (!ret)
+		*ret_port = port;
+	return ret;
+}
+
+/* Of an id that the kernel bound: by the GID that the kernel tells. */
+static int port_from_kernel(struct rcm_id *id, struct rcm_channel *channel, struct rcm_sa_port *ret_port)
+{
+	const struct sockaddr_ib *ib;
+	struct rcm_ucma_addr addr;
+	struct rcm_gid gid;
+	int ret;
+
+	ret = rcm_ucma_query_gid(&channel->ucma, id->handle, &addr);
+	if (ret)
+		return ret;
+	if (!addr.node_guid || addr.src.ss_family != AF_IB)
+		return -EINVAL;
+	ib = (const struct sockaddr_ib *)(const void *)&addr.src;
+	memcpy(gid.raw, ib->sib_addr.sib_raw, sizeof(gid.raw));
+	ret = rcm_sa_port_by_gid(&gid, ret_port);
+	/* A GID that no umad port has is that of a device without an SA: RoCE, iWARP. */
+	return ret == -ENODEV ? -ENOTSUP : ret;
+}
+
+static int port_of(struct rcm_id *id, struct rcm_sa_port *ret_port)
+{
+	struct rcm_channel *channel;
+	struct rcm_sa_port port;
+	bool bound;
+	int ret = 0;
+
+	rcm_lock_acquire(&id->lock);
+	channel = rcm_channel_ref(id->channel);
+	port = id->port;
+	bound = id->bound;
+	rcm_lock_release(&id->lock);
+	if (!bound)
+		ret = -EINVAL;
+	else if (id->has_handle)
+		ret = port_from_kernel(id, channel, &port);
+	else if (!port.number)
+		ret = -EINVAL;
+	rcm_channel_put(channel);
+	if (!ret)
+		*ret_port = port;
+	return ret;
+}
+
+int rcm_port_of_sa(struct rcm_id *id, struct rcm_gid *ret_gid, const struct rcm_sa_ops **ret_sa)
+{
+	struct rcm_sa_port port;
+	int ret;
+
+	ret = port_of(id, &port);
+	if (ret)
+		return ret;
+	if (!port.infiniband)
+		return -ENOTSUP;
+	ret = rcm_sa_umad_usable(&port.gid);
+	if (ret)
+		return ret;
+	*ret_gid = port.gid;
+	*ret_sa = &rcm_sa_umad;
+	return 0;
+}

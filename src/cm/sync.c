@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Synchronous ids: waiting for the outcome of the call that was just made. */
+#include "cm/sync.h"
+
+#include <errno.h>
+
+#include "cm/id.h"
+
+bool rcm_sync_is(struct rcm_id *id)
+{
+	bool sync;
+
+	rcm_lock_acquire(&id->lock);
+	sync = id->sync;
+	rcm_lock_release(&id->lock);
+	return sync;
+}
+
+static struct rdma_cm_event *swap_event(struct rcm_id *id, struct rdma_cm_event *event)
+{
+	struct rdma_cm_event *old;
+
+	rcm_lock_acquire(&id->lock);
+	old = id->pub.event;
+	id->pub.event = event;
+	rcm_lock_release(&id->lock);
+	return old;
+}
+
+void rcm_sync_ack(struct rcm_id *id)
+{
+	struct rdma_cm_event *event = swap_event(id, NULL);
+
+	if (event)
+		rcm_event_ack(rcm_event_of(event));
+}
+
+static int outcome(const struct rdma_cm_event *event)
+{
+	if (event->event == RDMA_CM_EVENT_REJECTED)
+		return -ECONNREFUSED;
+	return event->status < 0 ? event->status : -event->status;
+}
+
+int rcm_sync_complete(struct rcm_id *id, uint32_t types)
+{
+	struct rcm_channel *channel = NULL;
+	struct rcm_event *event;
+	int ret = 0;
+
+	rcm_lock_acquire(&id->lock);
+	if (id->sync)
+		channel = rcm_channel_ref(id->channel);
+	rcm_lock_release(&id->lock);
+	if (!channel)
+		return 0;
+	rcm_sync_ack(id);
+	ret = rcm_channel_get_of(channel, types, &event);
+	if (!ret) {
+		ret = outcome(&event->pub);
+		swap_event(id, &event->pub);
+	}
+	rcm_channel_put(channel);
+	return ret;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Synchronous ids: waiting for the outcome of the call that was just made. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cm/channel.h"
+
+struct rcm_id;
+
+/* The types that end a synchronous wait where a call has no narrower idea: all but the application's own. */
+#define RCM_SYNC_ANY (RCM_EVENTS_ALL & ~RCM_EVENT_BIT(RDMA_CM_EVENT_USER))
+
+/*
+ * Ends a public call that started something: at once with 0 for an id with a channel of the application's; for a
+ * synchronous one acks the event of the call before, waits for the next of types, and leaves it in pub.event.
+ * Returns 0; -errno from the event's status (of REJECTED: -ECONNREFUSED); -EINTR; -errno of GET_EVENT. No lock held.
+ */
+int rcm_sync_complete(struct rcm_id *id, uint32_t types);
+
+/* Acks the event left in pub.event, if any. */
+void rcm_sync_ack(struct rcm_id *id);
+
+bool rcm_sync_is(struct rcm_id *id);

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* From a uid to its id: an array of slots; a uid is the slot's generation above its number. */
+#include "cm/table.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/lock.h"
+#include "cm/id.h"
+
+struct slot {
+	struct rcm_id *id;		/* NULL: free */
+	uint32_t generation;		/* of the present or next entry; starts at 1, so no uid is 0 */
+	uint32_t next_free;		/* number + 1 of the next free slot, 0: none */
+};
+
+static struct rcm_lock lock = RCM_LOCK_INIT;
+static struct slot *slots RCM_GUARDED_BY(lock);
+static uint32_t slot_count RCM_GUARDED_BY(lock);
+static uint32_t first_free RCM_GUARDED_BY(lock);
+
+static int grow_locked(void) RCM_REQUIRES(lock)
+{
+	uint32_t count = slot_count ? 2 * slot_count : 64;
+	struct slot *bigger = reallocarray(slots, count, sizeof(*slots));
+
+	if (!bigger)
+		return -ENOMEM;
+	for (uint32_t i = slot_count; i < count; i++)
+		bigger[i] = (struct slot){
+			.generation = 1,
+			.next_free = i + 1 < count ? i + 2 : 0,
+		};
+	first_free = slot_count + 1;
+	slots = bigger;
+	slot_count = count;
+	return 0;
+}
+
+static struct slot *slot_of_locked(uint64_t uid) RCM_REQUIRES(lock)
+{
+	uint32_t number = (uint32_t)uid;
+	struct slot *slot = number < slot_count ? &slots[number] : NULL;
+
+	return slot && slot->id && slot->generation == uid >> 32 ? slot : NULL;
+}
+
+int rcm_table_add(struct rcm_id *id, uint64_t *ret_uid)
+{
+	struct slot *slot;
+	int ret = 0;
+
+	rcm_lock_acquire(&lock);
+	if (!first_free)
+		ret = grow_locked();
+	if (!ret) {
+		slot = &slots[first_free - 1];
+		*ret_uid = (uint64_t)slot->generation << 32 | (first_free - 1);
+		first_free = slot->next_free;
+		slot->id = id;
+	}
+	rcm_lock_release(&lock);
+	return ret;
+}
+
+struct rcm_id *rcm_table_find(uint64_t uid)
+{
+	struct rcm_id *id = NULL;
+	struct slot *slot;
+
+	rcm_lock_acquire(&lock);
+	slot = slot_of_locked(uid);
+	if (slot)
+		id = rcm_id_ref(slot->id);
+	rcm_lock_release(&lock);
+	return id;
+}
+
+void rcm_table_remove(uint64_t uid)
+{
+	struct slot *slot;
+
+	rcm_lock_acquire(&lock);
+	slot = slot_of_locked(uid);
+	if (slot) {
+		slot->id = NULL;
+		slot->next_free = first_free;
+		/* A slot whose generations are used up is never used again: 2^32 later a uid must not come twice. */
+		if (++slot->generation)
+			first_free = (uint32_t)uid + 1;
+	}
+	rcm_lock_release(&lock);
+}
