@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Public calls: resolution on an id, its cancelling, its counters. */
+#include <errno.h>
+#include <rdma/rai.h>
+#include <string.h>
+
+#include "addr/build.h"
+#include "api/api.h"
+#include "cm/id.h"
+#include "cm/sync.h"
+#include "resolve/request.h"
+
+enum {
+	OUTCOMES = RCM_EVENT_BIT(RDMA_CM_EVENT_ADDRINFO_RESOLVED) |
+		   RCM_EVENT_BIT(RDMA_CM_EVENT_ADDRINFO_ERROR)
+};
+
+int rdma_resolve_addrinfo(struct rdma_cm_id *id, const char *node, const char *service,
+			  const struct rdma_addrinfo *hints)
+{
+	int state = rcm_enter(), ret = -EINVAL;
+	struct rcm_id *own;
+
+	if (!id)
+		goto out;
+	own = rcm_id_ref(rcm_id_of(id));
+	ret = rcm_lookup_start(own, node, service, hints);
+	if (!ret)
+		ret = rcm_sync_complete(own, OUTCOMES);
+	if (ret == -EINTR)
+		rcm_lookup_abandon(own);
+	rcm_id_put(own);
+out:
+	return rcm_leave(state, ret);
+}
+
+int rdma_query_addrinfo(struct rdma_cm_id *id, struct rdma_addrinfo **info)
+{
+	int state = rcm_enter(), ret = -EINVAL;
+	struct rcm_id *own;
+
+	if (!id || !info)
+		goto out;
+	own = rcm_id_ref(rcm_id_of(id));
+	ret = rcm_lookup_query(own, info);
+	rcm_id_put(own);
+out:
+	return rcm_leave(state, ret);
+}
+
+void rdma_freeaddrinfo(struct rdma_addrinfo *res)
+{
+	rcm_addrinfo_free(res);
+}
+
+int rai_cancel(struct rdma_cm_id *id)
+{
+	int state = rcm_enter(), ret = -EINVAL;
+	struct rcm_id *own;
+
+	if (!id)
+		goto out;
+	own = rcm_id_ref(rcm_id_of(id));
+	ret = rcm_lookup_cancel(own);
+	rcm_id_put(own);
+out:
+	return rcm_leave(state, ret);
+}
+
+int rai_get_stats(struct rai_stats *stats, size_t size)
+{
+	struct rai_stats all;
+
+	if (!stats || !size)
+		return rcm_result(-EINVAL);
+	memset(&all, 0, sizeof(all));
+	rcm_engine_stats(&all);
+	memset(stats, 0, size);
+	memcpy(stats, &all, size < sizeof(all) ? size : sizeof(all));
+	return 0;
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Public calls: event channels and events. */
+#include "cm/channel.h"
+
+#include <errno.h>
+#include <rdma/rai.h>
+
+#include "api/api.h"
+#include "cm/id.h"
+#include "cm/port.h"
+#include "resolve/request.h"
+
+struct rdma_event_channel *rdma_create_event_channel(void)
+{
+	struct rcm_channel *channel = NULL;
+	int state = rcm_enter(), ret;
+
+	ret = rcm_port_usable(NULL);
+	if (!ret)
+		ret = rcm_channel_new(&channel);
+	rcm_leave(state, ret);
+	return ret ? NULL : &channel->pub;
+}
+
+void rdma_destroy_event_channel(struct rdma_event_channel *channel)
+{
+	int state = rcm_enter();
+
+	rcm_channel_close(channel ? rcm_channel_of(channel) : NULL);
+	rcm_leave(state, 0);
+}
+
+int rdma_get_cm_event(struct rdma_event_channel *channel, struct rdma_cm_event **event)
+{
+	struct rcm_event *taken;
+	int ret;
+
+	if (!channel || !event)
+		return rcm_result(-EINVAL);
+	rcm_engine_enter();
+	ret = rcm_channel_get(rcm_channel_of(channel), &taken);
+	if (!ret)
+		*event = &taken->pub;
+	return rcm_result(ret);
+}
+
+int rdma_ack_cm_event(struct rdma_cm_event *event)
+{
+	if (!event)
+		return rcm_result(-EINVAL);
+	rcm_event_ack(rcm_event_of(event));
+	return 0;
+}
+
+int rdma_write_cm_event(struct rdma_cm_id *id, enum rdma_cm_event_type event, int status, uint64_t arg)
+{
+	struct rcm_event *written;
+	int ret;
+
+	if (!id || event != RDMA_CM_EVENT_USER)
+		return rcm_result(-EINVAL);
+	ret = rcm_event_new_user(rcm_id_of(id), status, arg, &written);
+	if (!ret && !rcm_id_post(rcm_id_of(id), written)) {
+		rcm_event_discard(written);
+		ret = -EINVAL;
+	}
+	return rcm_result(ret);
+}
+
+const char *rdma_event_str(enum rdma_cm_event_type event)
+{
+	return rcm_event_name(event);
+}
+
+int rai_event_text(const struct rdma_cm_event *event, char *buf, size_t len)
+{
+	if (!event || (len && !buf))
+		return rcm_result(-EINVAL);
+	return rcm_event_text((const struct rcm_event *)(const void *)event, buf, len);
+}

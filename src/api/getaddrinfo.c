@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Public call: the resolution that is waited for, without an id. */
+#include <errno.h>
+#include <netdb.h>
+
+#include "api/api.h"
+#include "base/lock.h"
+#include "resolve/request.h"
+
+struct wait {
+	struct rcm_lock lock;
+	pthread_cond_t cond;
+	bool done RCM_GUARDED_BY(lock);
+	struct rcm_outcome outcome RCM_GUARDED_BY(lock);
+};
+
+/* On the engine's thread. It signals under the lock: the waiter's frame is gone soon after. */
+static void completed(void *arg, struct rcm_outcome *outcome)
+{
+	struct wait *wait = arg;
+
+	rcm_lock_acquire(&wait->lock);
+	wait->outcome = *outcome;
+	wait->done = true;
+	pthread_cond_signal(&wait->cond);
+	rcm_lock_release(&wait->lock);
+}
+
+static int ask(const struct rcm_question *question, struct rcm_outcome *ret_outcome) RCM_UNCHECKED
+{
+	struct wait wait = { .lock = RCM_LOCK_INIT, .cond = PTHREAD_COND_INITIALIZER };
+	struct rcm_request *request;
+	int ret;
+
+	ret = rcm_request_start(question, completed, &wait, &request);
+	if (ret)
+		return ret;
+	rcm_lock_acquire(&wait.lock);
+	while (!wait.done)
+		rcm_lock_wait(&wait.lock, &wait.cond);
+	*ret_outcome = wait.outcome;
+	rcm_lock_release(&wait.lock);
+	rcm_request_put(request);
+	rcm_lock_done(&wait.lock);
+	return 0;
+}
+
+/* A name's failure is an EAI_* code, negative too, but never one that says "see errno". */
+static int failure(const struct rcm_question *question, const struct rcm_outcome *outcome, int *ret_eai)
+{
+	int eai = question->hints.flags & RAI_SA ? 0 : (int)outcome->arg;
+
+	if (!eai || eai == EAI_SYSTEM || eai == EAI_BADFLAGS)
+		return outcome->status;
+	*ret_eai = eai;
+	return 0;
+}
+
+int rdma_getaddrinfo(const char *node, const char *service, const struct rdma_addrinfo *hints,
+		     struct rdma_addrinfo **res)
+{
+	struct rcm_question question = {
+		.node = node,
+		.service = service,
+		.deadline_ms = RCM_DEADLINE_DEFAULT,
+	};
+	int state = rcm_enter(), ret = -EINVAL, eai = 0;
+	struct rcm_outcome outcome;
+
+	if (res)
+		ret = rcm_hints_check(node, service, hints, &question.hints);
+	if (!ret)
+		ret = ask(&question, &outcome);
+	if (ret)
+		goto out;
+	if (outcome.status)
+		ret = failure(&question, &outcome, &eai);
+	else
+		ret = rcm_answer_list(outcome.answer, &question.hints, outcome.port, res);
+	rcm_answer_put(outcome.answer);
+out:
+	ret = rcm_leave(state, ret);
+	return eai ? eai : ret;
+}

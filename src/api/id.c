@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Public calls: CM IDs. */
+#include "cm/id.h"
+
+#include <errno.h>
+
+#include "api/api.h"
+#include "cm/port.h"
+
+static enum ibv_qp_type qp_type_of(enum rdma_port_space ps)
+{
+	return ps == RDMA_PS_UDP || ps == RDMA_PS_IPOIB ? IBV_QPT_UD : IBV_QPT_RC;
+}
+
+int rdma_create_id(struct rdma_event_channel *channel, struct rdma_cm_id **id, void *context,
+		   enum rdma_port_space ps)
+{
+	int state = rcm_enter(), ret = -EINVAL;
+	struct rcm_id *made;
+
+	if (!id)
+		goto out;
+	ret = channel ? 0 : rcm_port_usable(NULL);
+	if (!ret)
+		ret = rcm_id_new(channel ? rcm_channel_of(channel) : NULL, context, ps, qp_type_of(ps),
+				 &made);
+	if (!ret)
+		*id = &made->pub;
+out:
+	return rcm_leave(state, ret);
+}
+
+int rdma_destroy_id(struct rdma_cm_id *id)
+{
+	int state = rcm_enter();
+
+	return rcm_leave(state, id ? rcm_id_destroy(rcm_id_of(id)) : -EINVAL);
+}
+
+int rdma_migrate_id(struct rdma_cm_id *id, struct rdma_event_channel *channel)
+{
+	int state = rcm_enter(), ret = -EINVAL;
+
+	if (id)
+		ret = rcm_id_migrate(rcm_id_of(id), channel ? rcm_channel_of(channel) : NULL);
+	return rcm_leave(state, ret);
+}
+
+int rdma_bind_addr(struct rdma_cm_id *id, struct sockaddr *addr)
+{
+	int state = rcm_enter();
+
+	return rcm_leave(state, id && addr ? rcm_id_bind(rcm_id_of(id), addr) : -EINVAL);
+}
+
+int rdma_set_option(struct rdma_cm_id *id, int level, int optname, void *optval, size_t optlen)
+{
+	int state = rcm_enter(), ret = -EINVAL;
+
+	if (id)
+		ret = rcm_option_set(rcm_id_of(id), level, optname, optval, optlen);
+	return rcm_leave(state, ret);
+}
+
+__be16 rdma_get_src_port(struct rdma_cm_id *id)
+{
+	return id ? rcm_sockaddr_port(rdma_get_local_addr(id)) : 0;
+}
+
+__be16 rdma_get_dst_port(struct rdma_cm_id *id)
+{
+	return id ? rcm_sockaddr_port(rdma_get_peer_addr(id)) : 0;
+}
