@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The runner of the guest's programs: a process and a time limit for each test, one line of outcome. */
+#include "vm.h"
+
+#include <signal.h>
+#include <stdarg.h>
+#include <sys/wait.h>
+#include <time.h>
+
+enum { WHY_MAX = 400, SKIPPED = 77 };
+
+/* Where a test's process says why it ends. */
+static int why_fd = -1;
+
+static void say(const char *text)
+{
+	if (why_fd < 0)
+		fprintf(stderr, "%s\n", text);
+	else if (write(why_fd, text, strlen(text)) < 0)
+		_exit(2);
+}
+
+_Noreturn void vm_fail(const char *file, int line, const char *format, ...)
+{
+	const char *base = strrchr(file, '/');
+	char text[WHY_MAX];
+	va_list args;
+	int len;
+
+	len = snprintf(text, sizeof(text), "%s:%d: ", base ? base + 1 : file, line);
+	va_start(args, format);
+	vsnprintf(text + len, sizeof(text) - (size_t)len, format, args);
+	va_end(args);
+	say(text);
+	_exit(1);
+}
+
+_Noreturn void vm_skip(const char *why)
+{
+	say(why);
+	_exit(SKIPPED);
+}
+
+uint64_t vm_now_us(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
+static _Noreturn void run_in_child(const struct vm_test *test, int fd)
+{
+	why_fd = fd;
+	signal(SIGALRM, SIG_DFL);
+	alarm(test->seconds ? test->seconds : 20);
+	test->run();
+	exit(0);	/* not _exit(): the sanitizers look for leaks on the way out */
+}
+
+/* Reads all that the child says, then its status; returns 1 when the test failed. */
+static int report(const struct vm_test *test, pid_t child, int fd, uint64_t began)
+{
+	char why[WHY_MAX + 1] = "";
+	size_t len = 0;
+	ssize_t got;
+	int status;
+
+	while (len < WHY_MAX && (got = read(fd, why + len, WHY_MAX - len)) > 0)
+		len += (size_t)got;
+	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+		;
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+		return printf("ok %s (%llu ms)\n", test->name,
+			      (unsigned long long)(vm_now_us() - began) / 1000), 0;
+	if (WIFEXITED(status) && WEXITSTATUS(status) == SKIPPED)
+		return printf("ok %s # SKIP %s\n", test->name, why), 0;
+	if (WIFEXITED(status))
+		printf("not ok %s # %s\n", test->name, len ? why : "the process ended by itself");
+	else if (WTERMSIG(status) == SIGALRM)
+		printf("not ok %s # hang: not done in %u s\n", test->name, test->seconds ? test->seconds : 20);
+	else
+		printf("not ok %s # %s\n", test->name, strsignal(WTERMSIG(status)));
+	return 1;
+}
+
+static int run_one(const struct vm_test *test)
+{
+	uint64_t began = vm_now_us();
+	int fds[2], failed;
+	pid_t child;
+
+	fflush(stdout);
+	if (pipe(fds) || (child = fork()) < 0)
+		return printf("not ok %s # %s\n", test->name, strerror(errno)), 1;
+	if (child == 0) {
+		close(fds[0]);
+		run_in_child(test, fds[1]);
+	}
+	close(fds[1]);
+	failed = report(test, child, fds[0], began);
+	close(fds[0]);
+	fflush(stdout);
+	return failed;
+}
+
+static bool wanted(const char *name, int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++) {
+		if (!strcmp(argv[i], name))
+			return true;
+	}
+	return argc < 2;
+}
+
+int vm_main(const struct vm_test *tests, size_t count, int argc, char **argv)
+{
+	int failed = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (wanted(tests[i].name, argc, argv))
+			failed |= run_one(&tests[i]);
+	}
+	return failed;
+}
