@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* EAI codes and ends of a resolution to errno. */
+#include "dns/eai.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <stddef.h>
+
+static const struct {
+	int status;
+	int eai;
+	const char *text;
+} verdicts[RCM_DNS_VERDICTS] = {
+	[RCM_DNS_NXDOMAIN] = { -ENOENT, EAI_NONAME, "says that there is no such name" },
+	[RCM_DNS_NODATA] = { -ENODATA, EAI_NODATA, "has no address of the wanted family for that name" },
+	[RCM_DNS_FORMERR] = { -EIO, EAI_FAIL, "did not understand the question (FORMERR)" },
+	[RCM_DNS_NOTIMP] = { -EIO, EAI_FAIL, "does not do such questions (NOTIMP)" },
+	[RCM_DNS_REFUSED] = { -EIO, EAI_AGAIN, "refused to answer (REFUSED)" },
+	[RCM_DNS_SERVFAIL] = { -EAGAIN, EAI_AGAIN, "failed for now (SERVFAIL)" },
+	[RCM_DNS_MALFORMED] = { -EIO, EAI_FAIL, "sent a malformed answer" },
+	[RCM_DNS_UNREACHABLE] = { -EAGAIN, EAI_AGAIN, "can't be reached" },
+	[RCM_DNS_TIMEOUT] = { -ETIMEDOUT, EAI_AGAIN, "did not answer in time" },
+	[RCM_DNS_NOMEM] = { -ENOMEM, EAI_MEMORY, "was not asked: out of memory" },
+	[RCM_DNS_FOUND] = { 0, 0, "answered" },
+};
+
+int rcm_verdict_errno(enum rcm_dns_verdict verdict)
+{
+	return verdicts[verdict].status;
+}
+
+int rcm_verdict_eai(enum rcm_dns_verdict verdict)
+{
+	return verdicts[verdict].eai;
+}
+
+const char *rcm_verdict_text(enum rcm_dns_verdict verdict)
+{
+	return verdicts[verdict].text;
+}
+
+static const struct {
+	int eai;
+	int status;
+} codes[] = {
+	{ 0, 0 },
+	{ EAI_NONAME, -ENOENT },
+	{ EAI_SERVICE, -ENOENT },
+	{ EAI_NODATA, -ENODATA },
+	{ EAI_ADDRFAMILY, -ENODATA },
+	{ EAI_AGAIN, -EAGAIN },
+	{ EAI_FAIL, -EIO },
+	{ EAI_MEMORY, -ENOMEM },
+	{ EAI_FAMILY, -EAFNOSUPPORT },
+	{ EAI_OVERFLOW, -ENAMETOOLONG },
+	{ EAI_BADFLAGS, -EINVAL },
+	{ EAI_SOCKTYPE, -EINVAL },
+};
+
+int rcm_eai_errno(int eai, int system_errno)
+{
+	if (eai == EAI_SYSTEM)
+		return system_errno > 0 ? -system_errno : -EIO;
+	for (size_t i = 0; i < sizeof(codes) / sizeof(*codes); i++)
+		if (codes[i].eai == eai)
+			return codes[i].status;
+	return -EIO;
+}

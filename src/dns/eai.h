@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* How a name's resolution can end, and the errno and EAI code that each end has: the only tables of their kind. */
+#pragma once
+
+/*
+ * In order of weight: where the questions of one name (A and AAAA) end differently, the greater counts. So an address
+ * found outweighs all; a failure outweighs "no such data", which it leaves undecided; and "no such data" outweighs "no
+ * such name", since a name that has the other family does exist.
+ */
+enum rcm_dns_verdict {
+	RCM_DNS_NXDOMAIN,
+	RCM_DNS_NODATA,
+	RCM_DNS_FORMERR,		/* rcodes of RFC 1035 4.1.1 */
+	RCM_DNS_NOTIMP,
+	RCM_DNS_REFUSED,
+	RCM_DNS_SERVFAIL,
+	RCM_DNS_MALFORMED,		/* an answer that can't be read */
+	RCM_DNS_UNREACHABLE,		/* no name server could be reached */
+	RCM_DNS_TIMEOUT,
+	RCM_DNS_NOMEM,
+	RCM_DNS_FOUND,
+	RCM_DNS_VERDICTS		/* how many there are */
+};
+
+/* The status an event carries for it: 0 or -errno as the contract's table has it. */
+int rcm_verdict_errno(enum rcm_dns_verdict verdict);
+
+/* The EAI code that goes with it: what getaddrinfo() says in that case; 0 for FOUND. */
+int rcm_verdict_eai(enum rcm_dns_verdict verdict);
+
+/* In words, to go behind "name server 192.0.2.1" where one answered; never NULL. */
+const char *rcm_verdict_text(enum rcm_dns_verdict verdict);
+
+/* What getaddrinfo() returned, as -errno; system_errno: errno at that moment, read where eai is EAI_SYSTEM only. */
+int rcm_eai_errno(int eai, int system_errno);

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The hosts file in memory: a table from each name to the lines it is on. */
+#include "dns/hosts.h"
+
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+
+#define HASH_NONFATAL_OOM 1
+#define uthash_nonfatal_oom(element) ((element)->lost = true)
+#include <uthash.h>
+
+#include "base/err.h"
+#include "base/limits.h"
+
+/* A line's name, once for each name on it. */
+struct mention {
+	struct mention *next;			/* of the same name, on a later line */
+	union rcm_dns_address address;
+	char *canonname;			/* the line's first name, shared by its mentions */
+};
+
+struct host {
+	UT_hash_handle hh;
+	struct mention *first, **last;
+	bool lost;				/* the table had no memory for it */
+	char name[];				/* in lower case */
+};
+
+struct line {
+	SLIST_ENTRY(line) entry;
+	char canonname[];
+};
+
+struct rcm_hosts {
+	struct host *table;
+	SLIST_HEAD(, line) lines;
+	bool first_line_only;
+};
+
+static void lower(char *s)
+{
+	for (; *s; s++)
+		*s = (char)tolower((unsigned char)*s);
+}
+
+static struct host *find_or_make(struct rcm_hosts *hosts, const char *name)
+{
+	size_t len = strlen(name);
+	struct host *host;
+
+	HASH_FIND(hh, hosts->table, name, len, host);
+	if (host)
+		return host;
+	host = calloc(1, sizeof(*host) + len + 1);
+	if (!host)
+		return NULL;
+	memcpy(host->name, name, len + 1);
+	host->last = &host->first;
+	HASH_ADD(hh, hosts->table, name, len, host);
+	if (!host->lost)
+		return host;
+	free(host);
+	return NULL;
+}
+
+static int add_name(struct rcm_hosts *hosts, const union rcm_dns_address *address, char *canonname, char *name)
+{
+	struct mention *mention;
+	struct host *host;
+
+	lower(name);
+	host = find_or_make(hosts, name);
+	if (!host)
+		return -ENOMEM;
+	mention = calloc(1, sizeof(*mention));
+	if (!mention)
+		return -ENOMEM;
+	mention->address = *address;
+	mention->canonname = canonname;
+	*host->last = mention;
+	host->last = &mention->next;
+	return 0;
+}
+
+static bool read_address(const char *text, union rcm_dns_address *to)
+{
+	memset(to, 0, sizeof(*to));
+	if (inet_pton(AF_INET, text, &to->in.sin_addr) == 1) {
+		to->in.sin_family = AF_INET;
+		return true;
+	}
+	if (inet_pton(AF_INET6, text, &to->in6.sin6_addr) == 1) {
+		to->in6.sin6_family = AF_INET6;
+		return true;
+	}
+	return false;
+}
+
+static int add_line(struct rcm_hosts *hosts, char *text)
+{
+	static const char blanks[] = " \t\r\n\v\f";
+	union rcm_dns_address address;
+	struct line *line;
+	char *name, *rest;
+	int err;
+
+	text[strcspn(text, "#")] = '\0';
+	name = strtok_r(text, blanks, &rest);
+	if (!name || !read_address(name, &address))
+		return 0;
+	name = strtok_r(NULL, blanks, &rest);
+	if (!name)
+		return 0;
+	line = malloc(sizeof(*line) + strlen(name) + 1);
+	if (!line)
+		return -ENOMEM;
+	strcpy(line->canonname, name);
+	SLIST_INSERT_HEAD(&hosts->lines, line, entry);
+	for (err = 0; name && !err; name = strtok_r(NULL, blanks, &rest))
+		err = add_name(hosts, &address, line->canonname, name);
+	return err;
+}
+
+static int read_file(struct rcm_hosts *hosts, FILE *file)
+{
+	size_t size = 0, bytes = 0;
+	char *text = NULL;
+	ssize_t len;
+	int err = 0;
+
+	while (!err && (len = getline(&text, &size, file)) >= 0) {
+		bytes += (size_t)len;
+		err = bytes > RCM_HOSTS_BYTES_MAX ? -EFBIG : add_line(hosts, text);
+	}
+	free(text);
+	return err;
+}
+
+int rcm_hosts_read(const char *path, bool first_line_only, struct rcm_hosts **ret_hosts)
+{
+	struct rcm_hosts *hosts = calloc(1, sizeof(*hosts));
+	FILE *file;
+	int err = 0;
+
+	if (!hosts)
+		return -ENOMEM;
+	SLIST_INIT(&hosts->lines);
+	hosts->first_line_only = first_line_only;
+	file = fopen(path, "re");
+	if (file) {
+		err = read_file(hosts, file);
+		fclose(file);
+	} else if (errno == ENOMEM) {
+		err = -ENOMEM;
+	}
+	if (err)
+		rcm_hosts_free(hosts);
+	else
+		*ret_hosts = hosts;
+	return err;
+}
+
+void rcm_hosts_free(struct rcm_hosts *hosts)
+{
+	struct host *host, *next_host;
+	struct line *line;
+
+	if (!hosts)
+		return;
+	HASH_ITER(hh, hosts->table, host, next_host) {
+		HASH_DEL(hosts->table, host);
+		while (host->first) {
+			struct mention *mention = host->first;
+
+			host->first = mention->next;
+			free(mention);
+		}
+		free(host);
+	}
+	while ((line = SLIST_FIRST(&hosts->lines))) {
+		SLIST_REMOVE_HEAD(&hosts->lines, entry);
+		free(line);
+	}
+	free(hosts);
+}
+
+/* glibc answers a question for IPv4 also from lines with an IPv4-mapped address or with ::1. */
+static bool as_family(const union rcm_dns_address *address, int family, union rcm_dns_address *to)
+{
+	const struct in6_addr *in6 = &address->in6.sin6_addr;
+
+	*to = *address;
+	if (family == AF_UNSPEC || address->sa.sa_family == family)
+		return true;
+	if (family != AF_INET || (!IN6_IS_ADDR_V4MAPPED(in6) && !IN6_IS_ADDR_LOOPBACK(in6)))
+		return false;
+	memset(to, 0, sizeof(*to));
+	to->in.sin_family = AF_INET;
+	to->in.sin_addr.s_addr = IN6_IS_ADDR_LOOPBACK(in6) ? htonl(INADDR_LOOPBACK) : in6->s6_addr32[3];
+	return true;
+}
+
+int rcm_hosts_find(const struct rcm_hosts *hosts, const char *name, int family,
+		   union rcm_dns_address **ret_addresses, const char **ret_canonname)
+{
+	char key[RCM_NODE_MAX + 2];
+	union rcm_dns_address *addresses;
+	const char *canonname = NULL;
+	struct host *host;
+	int count = 0;
+
+	if (strlen(name) >= sizeof(key))
+		return 0;
+	strcpy(key, name);
+	lower(key);
+	HASH_FIND(hh, hosts->table, key, strlen(key), host);
+	if (!host)
+		return 0;
+	for (const struct mention *m = host->first; m; m = m->next)
+		count++;
+	addresses = malloc((size_t)count * sizeof(*addresses));
+	if (!addresses)
+		return -ENOMEM;
+	count = 0;
+	for (const struct mention *m = host->first; m; m = m->next) {
+		if (!as_family(&m->address, family, &addresses[count]))
+			continue;
+		if (!count++)
+			canonname = m->canonname;
+		if (hosts->first_line_only)
+			break;
+	}
+	if (count) {
+		*ret_addresses = addresses;
+		*ret_canonname = canonname;
+	} else {
+		free(addresses);
+	}
+	return count;
+}

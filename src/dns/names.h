@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Names by hosts file and name servers: the search list, both families, the window of names in flight. */
+#pragma once
+
+#include "dns/cares.h"
+#include "dns/dns.h"
+#include "dns/hosts.h"
+#include "dns/pick.h"
+#include "dns/resolv.h"
+
+struct rcm_names;
+
+/* questions: how they travel, rcm_cares_network or a fake. 0 or -errno. */
+int rcm_names_open(struct rcm_loop *loop, const struct rcm_cares_ops *questions, struct rcm_names **ret_names);
+
+/* Takes over the reference and hosts; NULL keeps what it has, but not the first time. Lookups under way go on with the
+ * name servers they began with. */
+void rcm_names_configure(struct rcm_names *names, const enum rcm_pick_step steps[RCM_PICK_STEPS],
+			 struct rcm_resolv *resolv, struct rcm_hosts *hosts);
+
+/* These as in struct rcm_dns_ops, after the first configure. */
+int rcm_names_start(struct rcm_names *names, const struct rcm_dns_query *query, rcm_dns_done_fn *done, void *arg,
+		    struct rcm_dns_lookup **ret_lookup);
+void rcm_names_close(struct rcm_names *names);
+void rcm_names_abandon(struct rcm_names *names);

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Puts addresses in the order in which to try them, as getaddrinfo() of this host's libc does. Pure. */
+#pragma once
+
+#include "dns/dns.h"
+
+/* A destination, and what is known of the way there. */
+struct rcm_order {
+	union rcm_dns_address to;
+	union rcm_dns_address from;	/* the source the kernel would use; sa_family AF_UNSPEC: none, unreachable */
+	uint8_t from_prefix;		/* length of that source's prefix */
+	bool from_deprecated;		/* RFC 4862 5.5.4 */
+	bool from_home;			/* a mobile node's home address, RFC 6275 */
+	bool native;			/* not by a tunnel device */
+	unsigned given;			/* place in the answer: the last resort, which makes the order stable */
+};
+
+/*
+ * Sorts by the ten rules of RFC 6724, section 6, with the policy table that glibc has built in, which is RFC 3484's
+ * with rows for Teredo and unique local addresses, and with glibc's reading of rule 9 for IPv4: a prefix counts only
+ * where source and destination are on one subnet.
+ */
+void rcm_order_sort(struct rcm_order *orders, unsigned count);

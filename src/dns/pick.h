@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Reads from nsswitch.conf(5) and its like whether we can answer as getaddrinfo() would, and in which steps. Pure but
+ * for reading the files. */
+#pragma once
+
+#include <stdbool.h>
+
+enum rcm_pick_step { RCM_PICK_END, RCM_PICK_FILES, RCM_PICK_DNS };
+enum { RCM_PICK_STEPS = 2 };
+
+struct rcm_pick {
+	bool system;				/* only getaddrinfo() itself knows how */
+	enum rcm_pick_step steps[RCM_PICK_STEPS];
+	bool multi;				/* host.conf(5): all lines of the hosts file count */
+};
+
+/* The files that decide. */
+struct rcm_pick_files {
+	const char *nsswitch;
+	const char *gai;
+	const char *host;
+};
+extern const struct rcm_pick_files rcm_pick_etc;
+
+/*
+ * system is set where the hosts line is missing or has anything but one "files" and one "dns" at most (other modules,
+ * actions in brackets), where gai.conf has any active line, and where HOSTALIASES is set.
+ */
+struct rcm_pick rcm_pick_read(const struct rcm_pick_files *files);

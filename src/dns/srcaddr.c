@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Source addresses by connecting UDP sockets; their prefixes and flags by rtnetlink(7). */
+#include "dns/srcaddr.h"
+
+#include <errno.h>
+#include <linux/if_addr.h>
+#include <linux/rtnetlink.h>
+#include <net/if.h>
+#include <net/if_arp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/limits.h"
+#include "dns/order.h"
+
+/* An address of this host. */
+struct own {
+	union rcm_dns_address address;
+	uint8_t prefix;
+	bool deprecated;
+	bool home;
+	bool native;
+};
+
+struct rcm_srcaddr {
+	int monitor;		/* readable when an address of the host came or went */
+	int udp4, udp6;		/* -1 where the family isn't there */
+	unsigned owns_count;
+	struct own *owns;
+	bool stale;
+};
+
+static bool same_address(const union rcm_dns_address *a, const union rcm_dns_address *b)
+{
+	if (a->sa.sa_family != b->sa.sa_family)
+		return false;
+	if (a->sa.sa_family == AF_INET)
+		return a->in.sin_addr.s_addr == b->in.sin_addr.s_addr;
+	return IN6_ARE_ADDR_EQUAL(&a->in6.sin6_addr, &b->in6.sin6_addr);
+}
+
+/* RFC 6724 rule 7: a tunnel is what encapsulates IPv6. */
+static bool is_native(int fd, unsigned index)
+{
+	struct ifreq ifr = { .ifr_ifindex = (int)index };
+
+	if (ioctl(fd, SIOCGIFNAME, &ifr) || ioctl(fd, SIOCGIFHWADDR, &ifr))
+		return true;
+	switch (ifr.ifr_hwaddr.sa_family) {
+	case ARPHRD_TUNNEL:
+	case ARPHRD_TUNNEL6:
+	case ARPHRD_SIT:
+		return false;
+	default:
+		return true;
+	}
+}
+
+static bool read_own(struct own *own, const struct ifaddrmsg *msg, size_t len, int fd)
+{
+	const struct rtattr *local = NULL;
+	size_t size = msg->ifa_family == AF_INET ? sizeof(struct in_addr) : sizeof(struct in6_addr);
+
+	for (const struct rtattr *a = IFA_RTA(msg); RTA_OK(a, len); a = RTA_NEXT(a, len))
+		if (a->rta_type == IFA_LOCAL || (a->rta_type == IFA_ADDRESS && !local))
+			local = a;
+	if (!local || RTA_PAYLOAD(local) != size)
+		return false;
+	memset(own, 0, sizeof(*own));
+	own->address.sa.sa_family = msg->ifa_family;
+	memcpy(msg->ifa_family == AF_INET ? (void *)&own->address.in.sin_addr : (void *)&own->address.in6.sin6_addr,
+	       RTA_DATA(local), size);
+	own->prefix = msg->ifa_prefixlen;
+	own->deprecated = msg->ifa_flags & IFA_F_DEPRECATED;
+	own->home = msg->ifa_flags & IFA_F_HOMEADDRESS;
+	own->native = is_native(fd, msg->ifa_index);
+	return true;
+}
+
+static int add_own(struct rcm_srcaddr *srcaddr, const struct nlmsghdr *nlh, int fd)
+{
+	const struct ifaddrmsg *msg = NLMSG_DATA(nlh);
+	struct own *grown;
+
+	if (nlh->nlmsg_type != RTM_NEWADDR || (msg->ifa_family != AF_INET && msg->ifa_family != AF_INET6))
+		return 0;
+	grown = realloc(srcaddr->owns, (srcaddr->owns_count + 1) * sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	srcaddr->owns = grown;
+	if (read_own(&grown[srcaddr->owns_count], msg, IFA_PAYLOAD(nlh), fd))
+		srcaddr->owns_count++;
+	return 0;
+}
+
+static int read_dump(struct rcm_srcaddr *srcaddr, int fd)
+{
+	_Alignas(struct nlmsghdr) char buf[16384];
+
+	for (;;) {
+		ssize_t n = recv(fd, buf, sizeof(buf), 0);
+		size_t len = (size_t)n;
+
+		if (n < 0)
+			return rcm_errno();
+		for (const struct nlmsghdr *nlh = (void *)buf; NLMSG_OK(nlh, len); nlh = NLMSG_NEXT(nlh, len)) {
+			if (nlh->nlmsg_type == NLMSG_DONE)
+				return 0;
+			if (nlh->nlmsg_type == NLMSG_ERROR)
+				return -EIO;
+			if (add_own(srcaddr, nlh, fd))
+				return -ENOMEM;
+		}
+	}
+}
+
+static int refresh(struct rcm_srcaddr *srcaddr)
+{
+	const struct {
+		struct nlmsghdr nlh;
+		struct rtgenmsg gen;
+	} ask = {
+		.nlh = { .nlmsg_len = sizeof(ask), .nlmsg_type = RTM_GETADDR,
+			 .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP },
+		.gen = { .rtgen_family = AF_UNSPEC },
+	};
+	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+	int err;
+
+	if (fd < 0)
+		return rcm_errno();
+	srcaddr->owns_count = 0;
+	err = send(fd, &ask, sizeof(ask), 0) < 0 ? rcm_errno() : read_dump(srcaddr, fd);
+	close(fd);
+	return err;
+}
+
+/* An overrun of the monitor (ENOBUFS) is news as well; only an empty one says that nothing changed. */
+static void refresh_if_changed(struct rcm_srcaddr *srcaddr)
+{
+	char buf[4096];
+
+	while (recv(srcaddr->monitor, buf, sizeof(buf), MSG_DONTWAIT) >= 0 || errno == ENOBUFS)
+		srcaddr->stale = true;
+	if (srcaddr->stale)
+		srcaddr->stale = refresh(srcaddr) != 0;
+}
+
+static int open_monitor(void)
+{
+	struct sockaddr_nl nl = { .nl_family = AF_NETLINK,
+				  .nl_groups = RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR };
+	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE);
+
+	if (fd < 0)
+		return rcm_errno();
+	if (!bind(fd, (struct sockaddr *)&nl, sizeof(nl)))
+		return fd;
+	close(fd);
+	return -EIO;
+}
+
+int rcm_srcaddr_open(struct rcm_srcaddr **ret_srcaddr)
+{
+	struct rcm_srcaddr *srcaddr = calloc(1, sizeof(*srcaddr));
+	int fd;
+
+	if (!srcaddr)
+		return -ENOMEM;
+	fd = open_monitor();
+	if (fd < 0) {
+		free(srcaddr);
+		return fd;
+	}
+	srcaddr->monitor = fd;
+	srcaddr->udp4 = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	srcaddr->udp6 = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	srcaddr->stale = true;
+	*ret_srcaddr = srcaddr;
+	return 0;
+}
+
+void rcm_srcaddr_close(struct rcm_srcaddr *srcaddr)
+{
+	if (!srcaddr)
+		return;
+	close(srcaddr->monitor);
+	if (srcaddr->udp4 >= 0)
+		close(srcaddr->udp4);
+	if (srcaddr->udp6 >= 0)
+		close(srcaddr->udp6);
+	free(srcaddr->owns);
+	free(srcaddr);
+}
+
+/* The address chosen by one connect() binds the next, unless the socket is disconnected between the two. */
+static bool ask_kernel(const struct rcm_srcaddr *srcaddr, const union rcm_dns_address *to, union rcm_dns_address *from)
+{
+	const struct sockaddr none = { .sa_family = AF_UNSPEC };
+	bool v4 = to->sa.sa_family == AF_INET;
+	int fd = v4 ? srcaddr->udp4 : srcaddr->udp6;
+	union rcm_dns_address port = *to;
+	socklen_t len = v4 ? sizeof(to->in) : sizeof(to->in6);
+
+	if (v4)
+		port.in.sin_port = htons(53);
+	else
+		port.in6.sin6_port = htons(53);
+	connect(fd, &none, sizeof(none));
+	return !connect(fd, &port.sa, len) && !getsockname(fd, &from->sa, &len);
+}
+
+static void look_at(const struct rcm_srcaddr *srcaddr, struct rcm_order *order)
+{
+	order->native = true;
+	order->from_prefix = 32;
+	if (!ask_kernel(srcaddr, &order->to, &order->from)) {
+		order->from.sa.sa_family = AF_UNSPEC;
+		return;
+	}
+	for (unsigned i = 0; i < srcaddr->owns_count; i++) {
+		const struct own *own = &srcaddr->owns[i];
+
+		if (!same_address(&own->address, &order->from))
+			continue;
+		order->from_prefix = own->prefix;
+		order->from_deprecated = own->deprecated;
+		order->from_home = own->home;
+		order->native = own->native;
+		return;
+	}
+}
+
+void rcm_srcaddr_sort(struct rcm_srcaddr *srcaddr, union rcm_dns_address *addresses, unsigned count)
+{
+	struct rcm_order *orders;
+
+	if (count < 2)
+		return;
+	orders = calloc(count, sizeof(*orders));
+	if (!orders)
+		return;
+	refresh_if_changed(srcaddr);
+	for (unsigned i = 0; i < count; i++) {
+		orders[i].to = addresses[i];
+		orders[i].given = i;
+		look_at(srcaddr, &orders[i]);
+	}
+	rcm_order_sort(orders, count);
+	for (unsigned i = 0; i < count; i++)
+		addresses[i] = orders[i].to;
+	free(orders);
+}

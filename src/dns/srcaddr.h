@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Asks the kernel which source address it would use for each destination, and puts destinations in order by it. */
+#pragma once
+
+#include "dns/dns.h"
+
+struct rcm_srcaddr;
+
+/* 0 or -errno. One thread. */
+int rcm_srcaddr_open(struct rcm_srcaddr **ret_srcaddr);
+void rcm_srcaddr_close(struct rcm_srcaddr *srcaddr);
+
+/*
+ * Puts count addresses in the order of order.h. Waits for nothing but the kernel's routing tables: a UDP socket that
+ * is connected sends no packet. Without memory, or without the tables, the order is left as it is.
+ */
+void rcm_srcaddr_sort(struct rcm_srcaddr *srcaddr, union rcm_dns_address *addresses, unsigned count);

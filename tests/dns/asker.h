@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Asks the library's own source of names, and getaddrinfo(), in one form that can be compared. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "dns/dns.h"
+
+enum { OUTCOME_TEXT = 65536 };
+
+/* One lookup's end. */
+struct outcome {
+	bool done;
+	int status;
+	int code;
+	uint32_t ttl;
+	unsigned count;
+	uint64_t took_ms;
+	char text[OUTCOME_TEXT];	/* canonical name and addresses, or the EAI code: "two.test 192.0.2.1 2001:db8::1" */
+	char why[256];			/* the answer's text */
+	uint64_t started;
+	struct rcm_dns_lookup *lookup;
+};
+
+/* The loop and the source; skips the whole program (exit status 77) outside the test world. */
+void asker_open(void);
+void asker_close(void);
+
+void asker_start(struct outcome *outcome, const char *name, int family, uint32_t timeout_ms);
+void asker_cancel(struct outcome *outcome);
+
+/* Turns the loop until it is done, at most max_ms. */
+void asker_wait(struct outcome *outcome, unsigned max_ms);
+void asker_turn(unsigned ms);
+
+/* Both in one. */
+void asker_ask(struct outcome *outcome, const char *name, int family);
+
+/* What getaddrinfo() says. */
+void asker_libc(struct outcome *outcome, const char *name, int family);
+
+uint64_t asker_now_ms(void);
+
+/* Writes a file in one step, by rename(); text NULL removes it. */
+void asker_write(const char *path, const char *text);

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The source of names against a real name server, compared with getaddrinfo() on the same configuration. */
+#include <netdb.h>
+#include <stdio.h>
+
+#include "../unit/test.h"
+#include "asker.h"
+
+static struct outcome ours, theirs;
+
+static const int families[] = { AF_UNSPEC, AF_INET, AF_INET6 };
+
+/* An alias of a name without that family: glibc says that it doesn't exist, though it does. */
+static bool is_same(void)
+{
+	return !strcmp(ours.text, theirs.text) || (ours.code == EAI_NODATA && theirs.code == EAI_NONAME);
+}
+
+static void compare(const char *name)
+{
+	for (int i = 0; i < 3; i++) {
+		asker_libc(&theirs, name, families[i]);
+		asker_ask(&ours, name, families[i]);
+		if (is_same())
+			continue;
+		print_error("%s, family %d: \"%s\"\n", name, families[i], ours.why);
+		assert_string_equal(ours.text, theirs.text);
+	}
+}
+
+/* F6: a name with two addresses of each family gives all four, in the order of getaddrinfo(). */
+static void test_f6_source_name_with_four_addresses_gives_all_as_getaddrinfo(void **state)
+{
+	(void)state;
+	compare("two.rai.test");
+	asker_ask(&ours, "two.rai.test", AF_UNSPEC);
+	assert_int_equal(ours.count, 4);
+	assert_int_equal(ours.ttl, 300);
+}
+
+static void test_source_every_name_of_the_zone_as_getaddrinfo(void **state)
+{
+	static const char *const names[] = {
+		"four", "v4", "v6", "kinds", "mapped", "nodata", "ent", "leaf.ent", "alias", "chain1", "av4", "av6",
+		"dangling", "anodata", "ttl0", "ttlmix", "host.sub", "under_score", "xn--bcher-kva", "UPPER", "upper",
+		"anything.wild", "large", "huge", "nosuchname", "no.such.name", "inhosts", "two",
+	};
+	char name[128];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		snprintf(name, sizeof(name), "%s.rai.test", names[i]);
+		compare(name);
+		strcat(name, ".");
+		compare(name);
+	}
+	compare("localhost");
+	compare("inhosts");
+	compare("nosuchname");
+}
+
+static void test_source_ttl_is_the_least_of_the_chain(void **state)
+{
+	(void)state;
+	asker_ask(&ours, "ttlalias.rai.test", AF_UNSPEC);
+	assert_int_equal(ours.ttl, 10);
+	asker_ask(&ours, "ttlmix.rai.test", AF_UNSPEC);
+	assert_int_equal(ours.ttl, 20);
+	asker_ask(&ours, "ttl0.rai.test", AF_UNSPEC);
+	assert_int_equal(ours.ttl, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_f6_source_name_with_four_addresses_gives_all_as_getaddrinfo),
+		cmocka_unit_test(test_source_every_name_of_the_zone_as_getaddrinfo),
+		cmocka_unit_test(test_source_ttl_is_the_least_of_the_chain),
+	};
+	int rc;
+
+	asker_open();
+	rc = cmocka_run_group_tests(tests, NULL, NULL);
+	asker_close();
+	return rc;
+}
