@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A libibverbs of the test's own. */
+#include "fake_verbs.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+
+#include "test.h"
+
+struct fake_device {
+	struct ibv_device dev;			/* first */
+	__be64 guid;
+	int index, open_error;
+	bool listed;
+	atomic_uint opens, open_now;
+};
+
+struct fake_context {
+	struct verbs_context ex;		/* ibv_create_qp_ex() and its like look for it */
+	struct fake_device *device;
+};
+
+static struct fake_device devices[FAKE_DEVICES_MAX];
+static unsigned n_devices;
+static atomic_uint lists, objects, attached;
+static int fails[FAKE_CALLS];
+static atomic_uint next_qp_num;
+
+struct ibv_qp_attr rcm_fake_verbs_last_attr;
+int rcm_fake_verbs_last_mask;
+
+void rcm_fake_verbs_reset(void)
+{
+	memset(devices, 0, sizeof(devices));
+	memset(fails, 0, sizeof(fails));
+	n_devices = 0;
+	lists = objects = attached = 0;
+	next_qp_num = 100;
+	rcm_fake_verbs_last_mask = 0;
+}
+
+unsigned rcm_fake_verbs_add(const char *name, __be64 guid, int index)
+{
+	struct fake_device *d = &devices[n_devices];
+
+	assert_in_range(n_devices, 0, FAKE_DEVICES_MAX - 1);
+	snprintf(d->dev.name, sizeof(d->dev.name), "%s", name);
+	d->guid = guid;
+	d->index = index;
+	d->listed = true;
+	return n_devices++;
+}
+
+void rcm_fake_verbs_remove(unsigned device) { devices[device].listed = false; }
+void rcm_fake_verbs_open_error(unsigned device, int error) { devices[device].open_error = error; }
+void rcm_fake_verbs_fail(enum fake_verbs_call call, int error) { fails[call] = error; }
+unsigned rcm_fake_verbs_opens(unsigned device) { return devices[device].opens; }
+unsigned rcm_fake_verbs_open_now(unsigned device) { return devices[device].open_now; }
+unsigned rcm_fake_verbs_lists(void) { return lists; }
+unsigned rcm_fake_verbs_objects(void) { return objects; }
+unsigned rcm_fake_verbs_attached(void) { return attached; }
+enum ibv_qp_state rcm_fake_verbs_state(const struct ibv_qp *qp) { return qp->state; }
+
+static void *object_new(enum fake_verbs_call call, size_t size)
+{
+	void *object;
+
+	if (fails[call]) {
+		errno = fails[call];
+		return NULL;
+	}
+	object = calloc(1, size);
+	assert_non_null(object);
+	objects++;
+	return object;
+}
+
+static int object_free(void *object)
+{
+	free(object);
+	objects--;
+	return 0;
+}
+
+struct ibv_device **ibv_get_device_list(int *num_devices)
+{
+	struct ibv_device **list = calloc(FAKE_DEVICES_MAX + 1, sizeof(struct ibv_device *));
+	int n = 0;
+
+	assert_non_null(list);
+	lists++;
+	for (unsigned i = 0; i < n_devices; i++)
+		if (devices[i].listed)
+			list[n++] = &devices[i].dev;
+	if (num_devices)
+		*num_devices = n;
+	return list;
+}
+
+void ibv_free_device_list(struct ibv_device **list) { free(list); }
+const char *ibv_get_device_name(struct ibv_device *device) { return device->name; }
+__be64 ibv_get_device_guid(struct ibv_device *device) { return ((struct fake_device *)device)->guid; }
+int ibv_get_device_index(struct ibv_device *device) { return ((struct fake_device *)device)->index; }
+
+static int close_xrcd(struct ibv_xrcd *xrcd) { return object_free(xrcd); }
+
+static struct ibv_xrcd *open_xrcd(struct ibv_context *context, struct ibv_xrcd_init_attr *attr)
+{
+	struct ibv_xrcd *xrcd = object_new(FAKE_ALLOC_PD, sizeof(*xrcd));
+
+	(void)attr;
+	if (xrcd)
+		xrcd->context = context;
+	return xrcd;
+}
+
+static struct ibv_srq *create_srq_ex(struct ibv_context *context, struct ibv_srq_init_attr_ex *attr)
+{
+	struct ibv_srq *srq = object_new(FAKE_CREATE_SRQ, sizeof(*srq));
+
+	if (srq) {
+		srq->context = context;
+		srq->pd = attr->pd;
+	}
+	return srq;
+}
+
+static struct ibv_qp *qp_new(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr)
+{
+	struct ibv_qp *qp = object_new(FAKE_CREATE_QP, sizeof(*qp));
+
+	if (!qp)
+		return NULL;
+	qp->context = context;
+	qp->qp_context = attr->qp_context;
+	qp->send_cq = attr->send_cq;
+	qp->recv_cq = attr->recv_cq;
+	qp->srq = attr->srq;
+	qp->qp_type = attr->qp_type;
+	qp->qp_num = next_qp_num++;
+	qp->state = IBV_QPS_RESET;
+	return qp;
+}
+
+struct ibv_context *ibv_open_device(struct ibv_device *device)
+{
+	struct fake_device *d = (struct fake_device *)device;
+	struct fake_context *c;
+
+	if (d->open_error || fails[FAKE_OPEN_DEVICE]) {
+		errno = d->open_error ? d->open_error : fails[FAKE_OPEN_DEVICE];
+		return NULL;
+	}
+	c = calloc(1, sizeof(*c));
+	assert_non_null(c);
+	c->device = d;
+	c->ex.sz = sizeof(c->ex);
+	c->ex.context.abi_compat = __VERBS_ABI_IS_EXTENDED;
+	c->ex.context.device = device;
+	c->ex.open_xrcd = open_xrcd;
+	c->ex.close_xrcd = close_xrcd;
+	c->ex.create_srq_ex = create_srq_ex;
+	c->ex.create_qp_ex = qp_new;
+	d->opens++;
+	d->open_now++;
+	return &c->ex.context;
+}
+
+static struct fake_context *context_of(struct ibv_context *context)
+{
+	return (void *)((char *)context - offsetof(struct fake_context, ex.context));
+}
+
+int ibv_close_device(struct ibv_context *context)
+{
+	struct fake_context *c = context_of(context);
+
+	c->device->open_now--;
+	free(c);
+	return 0;
+}
+
+int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attr)
+{
+	(void)context;
+	memset(attr, 0, sizeof(*attr));
+	attr->max_qp_rd_atom = 16;
+	attr->max_qp_init_rd_atom = 32;
+	return 0;
+}
+
+struct ibv_pd *ibv_alloc_pd(struct ibv_context *context)
+{
+	struct ibv_pd *pd = object_new(FAKE_ALLOC_PD, sizeof(*pd));
+
+	if (pd)
+		pd->context = context;
+	return pd;
+}
+
+int ibv_dealloc_pd(struct ibv_pd *pd) { return object_free(pd); }
+
+struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *context)
+{
+	struct ibv_comp_channel *channel = object_new(FAKE_CREATE_CHANNEL, sizeof(*channel));
+
+	if (channel)
+		channel->context = context;
+	return channel;
+}
+
+int ibv_destroy_comp_channel(struct ibv_comp_channel *channel) { return object_free(channel); }
+
+struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe, void *cq_context,
+			     struct ibv_comp_channel *channel, int vector)
+{
+	struct ibv_cq *cq = object_new(FAKE_CREATE_CQ, sizeof(*cq));
+
+	(void)vector;
+	if (cq) {
+		cq->context = context;
+		cq->cq_context = cq_context;
+		cq->channel = channel;
+		cq->cqe = cqe;
+	}
+	return cq;
+}
+
+int ibv_destroy_cq(struct ibv_cq *cq) { return object_free(cq); }
+
+struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
+{
+	struct ibv_qp *qp = qp_new(pd->context, (struct ibv_qp_init_attr_ex *)attr);
+
+	if (qp)
+		qp->pd = pd;
+	return qp;
+}
+
+int ibv_destroy_qp(struct ibv_qp *qp) { return object_free(qp); }
+
+int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
+{
+	if (fails[FAKE_MODIFY_QP])
+		return fails[FAKE_MODIFY_QP];
+	if (mask & IBV_QP_STATE)
+		qp->state = attr->qp_state;
+	rcm_fake_verbs_last_attr = *attr;
+	rcm_fake_verbs_last_mask = mask;
+	return 0;
+}
+
+struct ibv_srq *ibv_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *attr)
+{
+	struct ibv_srq *srq = object_new(FAKE_CREATE_SRQ, sizeof(*srq));
+
+	(void)attr;
+	if (srq) {
+		srq->context = pd->context;
+		srq->pd = pd;
+	}
+	return srq;
+}
+
+int ibv_destroy_srq(struct ibv_srq *srq) { return object_free(srq); }
+
+int ibv_attach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid)
+{
+	(void)qp, (void)gid, (void)lid;
+	if (fails[FAKE_ATTACH_MCAST])
+		return fails[FAKE_ATTACH_MCAST];
+	attached++;
+	return 0;
+}
+
+int ibv_detach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid)
+{
+	(void)qp, (void)gid, (void)lid;
+	attached--;
+	return 0;
+}
+
+int ibv_query_ece(struct ibv_qp *qp, struct ibv_ece *ece)
+{
+	(void)qp;
+	*ece = (struct ibv_ece){ .vendor_id = 0x2c9, .options = 3 };
+	return 0;
+}
+
+int ibv_set_ece(struct ibv_qp *qp, struct ibv_ece *ece)
+{
+	(void)qp, (void)ece;
+	return 0;
+}

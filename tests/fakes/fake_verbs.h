@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A libibverbs of the test's own: it stands before the real one because the program that is linked with it defines the
+ * same names. It counts what is open, so a leak fails the test; any call can be told to fail. Any thread may use it.
+ */
+#pragma once
+
+#include <infiniband/verbs.h>
+#include <stdbool.h>
+
+enum { FAKE_DEVICES_MAX = 4 };
+
+enum fake_verbs_call {
+	FAKE_OPEN_DEVICE, FAKE_ALLOC_PD, FAKE_CREATE_CHANNEL, FAKE_CREATE_CQ, FAKE_CREATE_QP, FAKE_CREATE_SRQ,
+	FAKE_MODIFY_QP, FAKE_ATTACH_MCAST, FAKE_CALLS
+};
+
+/* No devices, nothing counted, nothing to fail. */
+void rcm_fake_verbs_reset(void);
+
+/* A device that appears; returns its place, for the calls below. */
+unsigned rcm_fake_verbs_add(const char *name, __be64 guid, int index);
+void rcm_fake_verbs_remove(unsigned device);
+void rcm_fake_verbs_open_error(unsigned device, int error);
+
+/* From now on the call fails with this errno; 0: it works again. */
+void rcm_fake_verbs_fail(enum fake_verbs_call call, int error);
+
+unsigned rcm_fake_verbs_opens(unsigned device);	/* how often it was opened */
+unsigned rcm_fake_verbs_open_now(unsigned device);
+unsigned rcm_fake_verbs_lists(void);		/* how often devices were listed */
+unsigned rcm_fake_verbs_objects(void);		/* PDs, CQs, channels, QPs, SRQs that live now */
+
+/* State of a QP of this library; the attributes and mask of the last change of any. */
+enum ibv_qp_state rcm_fake_verbs_state(const struct ibv_qp *qp);
+extern struct ibv_qp_attr rcm_fake_verbs_last_attr;
+extern int rcm_fake_verbs_last_mask;
+unsigned rcm_fake_verbs_attached(void);		/* multicast groups attached now */

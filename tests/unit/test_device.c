@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* RDMA devices: opened when needed, each once, and none hurts another (F22). */
+#include <errno.h>
+#include <pthread.h>
+
+#include "fake_verbs.h"
+#include "test.h"
+#include "verbs/device.h"
+
+/* A test's devices have GUIDs of their own, for the list of opened ones outlives it. */
+static __be64 fresh_guid(void)
+{
+	static __be64 guid;
+
+	return ++guid;
+}
+
+static int reset(void **state)
+{
+	(void)state;
+	rcm_fake_verbs_reset();
+	return 0;
+}
+
+/* Removes a device, notices it, and so has it closed. */
+static void retire(unsigned device)
+{
+	struct rcm_device *none;
+
+	rcm_fake_verbs_remove(device);
+	assert_int_equal(rcm_device_get(fresh_guid(), -1, &none), -ENODEV);
+}
+
+static void test_device_is_opened_when_first_needed_and_once(void **state)
+{
+	__be64 guid = fresh_guid();
+	unsigned d = rcm_fake_verbs_add("a", guid, 1);
+	struct rcm_device *one, *two;
+
+	(void)state;
+	assert_int_equal(rcm_fake_verbs_opens(d), 0);
+	assert_int_equal(rcm_device_get(guid, 1, &one), 0);
+	assert_int_equal(rcm_device_get(guid, 1, &two), 0);
+	assert_ptr_equal(one, two);
+	assert_int_equal(rcm_fake_verbs_opens(d), 1);
+	assert_int_equal(rcm_fake_verbs_lists(), 1);
+	assert_non_null(one->pd);
+	assert_int_equal(one->max_responder_resources, 16);
+	assert_int_equal(one->max_initiator_depth, 32);
+	rcm_device_put(one);
+	rcm_device_put(two);
+	rcm_device_put(NULL);
+	retire(d);
+	assert_int_equal(rcm_fake_verbs_objects(), 0);
+}
+
+static void test_device_idle_stays_open_until_removed(void **state)
+{
+	__be64 guid = fresh_guid();
+	unsigned d = rcm_fake_verbs_add("a", guid, 1);
+	struct rcm_device *device;
+
+	(void)state;
+	assert_int_equal(rcm_device_get(guid, 1, &device), 0);
+	rcm_device_put(device);
+	assert_int_equal(rcm_fake_verbs_open_now(d), 1);
+	assert_int_equal(rcm_device_get(guid, 1, &device), 0);
+	rcm_device_put(device);
+	assert_int_equal(rcm_fake_verbs_opens(d), 1);
+	retire(d);
+	assert_int_equal(rcm_fake_verbs_open_now(d), 0);
+}
+
+static void test_device_removed_goes_with_its_last_user(void **state)
+{
+	__be64 guid = fresh_guid();
+	unsigned d = rcm_fake_verbs_add("a", guid, 1);
+	struct rcm_device *one, *two;
+
+	(void)state;
+	assert_int_equal(rcm_device_get(guid, 1, &one), 0);
+	assert_int_equal(rcm_device_get(guid, 1, &two), 0);
+	rcm_device_set_removed(one);
+	rcm_device_put(one);
+	assert_int_equal(rcm_fake_verbs_open_now(d), 1);
+	rcm_device_put(two);
+	assert_int_equal(rcm_fake_verbs_open_now(d), 0);
+}
+
+static void test_device_that_cannot_be_opened_hurts_no_other(void **state)
+{
+	__be64 bad_guid = fresh_guid(), good_guid = fresh_guid();
+	unsigned good, bad = rcm_fake_verbs_add("bad", bad_guid, 1);
+	struct rcm_device *device = NULL;
+
+	(void)state;
+	good = rcm_fake_verbs_add("good", good_guid, 2);
+	rcm_fake_verbs_open_error(bad, EACCES);
+	assert_int_equal(rcm_device_get(bad_guid, 1, &device), -EACCES);
+	assert_null(device);
+	assert_int_equal(rcm_device_get(good_guid, 2, &device), 0);
+	rcm_device_put(device);
+	rcm_fake_verbs_open_error(bad, 0);
+	assert_int_equal(rcm_device_get(bad_guid, 1, &device), 0);
+	rcm_device_put(device);
+	retire(bad);
+	retire(good);
+}
+
+static void test_device_that_appears_later_is_found(void **state)
+{
+	__be64 guid = fresh_guid();
+	struct rcm_device *device;
+	unsigned d;
+
+	(void)state;
+	assert_int_equal(rcm_device_get(guid, -1, &device), -ENODEV);
+	d = rcm_fake_verbs_add("late", guid, 7);
+	assert_int_equal(rcm_device_get(guid, -1, &device), 0);
+	rcm_device_put(device);
+	retire(d);
+}
+
+static void test_device_of_repeated_guid_is_told_by_index(void **state)
+{
+	__be64 guid = fresh_guid();
+	unsigned a = rcm_fake_verbs_add("a", guid, 3), b = rcm_fake_verbs_add("b", guid, 4);
+	struct rcm_device *first, *second;
+
+	(void)state;
+	assert_int_equal(rcm_device_get(guid, 4, &second), 0);
+	assert_int_equal(rcm_device_get(guid, 3, &first), 0);
+	assert_string_equal(first->verbs->device->name, "a");
+	assert_string_equal(second->verbs->device->name, "b");
+	rcm_device_put(first);
+	rcm_device_put(second);
+	retire(a);
+	retire(b);
+}
+
+static void test_device_of_same_guid_made_anew_is_not_mistaken_for_old(void **state)
+{
+	__be64 guid = fresh_guid();
+	unsigned old = rcm_fake_verbs_add("rxe0", guid, 5), new;
+	struct rcm_device *a, *b;
+
+	(void)state;
+	assert_int_equal(rcm_device_get(guid, 5, &a), 0);
+	rcm_fake_verbs_remove(old);
+	new = rcm_fake_verbs_add("rxe0", guid, 6);
+	assert_int_equal(rcm_device_get(guid, 6, &b), 0);
+	assert_ptr_not_equal(a, b);
+	rcm_device_put(a);
+	assert_int_equal(rcm_fake_verbs_open_now(old), 0);
+	rcm_device_put(b);
+	retire(new);
+}
+
+static void test_device_without_memory_for_domain_is_closed_again(void **state)
+{
+	__be64 guid = fresh_guid();
+	unsigned d = rcm_fake_verbs_add("a", guid, 1);
+	struct rcm_device *device;
+
+	(void)state;
+	rcm_fake_verbs_fail(FAKE_ALLOC_PD, ENOMEM);
+	assert_int_equal(rcm_device_get(guid, 1, &device), -ENOMEM);
+	assert_int_equal(rcm_fake_verbs_open_now(d), 0);
+}
+
+static void test_device_xrc_domain_is_shared(void **state)
+{
+	__be64 guid = fresh_guid();
+	unsigned d = rcm_fake_verbs_add("a", guid, 1);
+	struct ibv_xrcd *one, *two;
+	struct rcm_device *device;
+
+	(void)state;
+	assert_int_equal(rcm_device_get(guid, 1, &device), 0);
+	assert_int_equal(rcm_device_xrcd(device, &one), 0);
+	assert_int_equal(rcm_device_xrcd(device, &two), 0);
+	assert_ptr_equal(one, two);
+	rcm_device_put(device);
+	retire(d);
+	assert_int_equal(rcm_fake_verbs_objects(), 0);
+}
+
+static void test_device_list_leaves_out_what_cannot_be_opened(void **state)
+{
+	__be64 bad_guid = fresh_guid(), good_guid = fresh_guid();
+	unsigned good, bad = rcm_fake_verbs_add("bad", bad_guid, 1);
+	struct ibv_context **list;
+	int count = 0;
+
+	(void)state;
+	good = rcm_fake_verbs_add("good", good_guid, 2);
+	rcm_fake_verbs_open_error(bad, ENODEV);
+	assert_int_equal(rcm_device_list_open(&list, &count), 0);
+	assert_int_equal(count, 1);
+	assert_string_equal(list[0]->device->name, "good");
+	assert_null(list[1]);
+	free(list);
+	/* Handed out: it stays open for good, as applications keep what is in the list. */
+	retire(good);
+	assert_int_equal(rcm_fake_verbs_open_now(good), 1);
+	assert_int_equal(rcm_device_list_open(&list, &count), -ENODEV);
+}
+
+struct race {
+	__be64 guid;
+	struct rcm_device *device;
+};
+
+static void *get_in_thread(void *arg)
+{
+	struct race *race = arg;
+
+	return (void *)(intptr_t)rcm_device_get(race->guid, 1, &race->device);
+}
+
+static void test_device_opened_by_many_threads_is_one(void **state)
+{
+	enum { THREADS = 8 };
+	__be64 guid = fresh_guid();
+	unsigned d = rcm_fake_verbs_add("a", guid, 1);
+	struct race races[THREADS];
+	pthread_t threads[THREADS];
+	void *ret;
+
+	(void)state;
+	for (unsigned i = 0; i < THREADS; i++) {
+		races[i] = (struct race){ .guid = guid };
+		assert_int_equal(pthread_create(&threads[i], NULL, get_in_thread, &races[i]), 0);
+	}
+	for (unsigned i = 0; i < THREADS; i++) {
+		assert_int_equal(pthread_join(threads[i], &ret), 0);
+		assert_null(ret);
+		assert_ptr_equal(races[i].device, races[0].device);
+	}
+	assert_int_equal(rcm_fake_verbs_open_now(d), 1);
+	for (unsigned i = 0; i < THREADS; i++)
+		rcm_device_put(races[i].device);
+	retire(d);
+	assert_int_equal(rcm_fake_verbs_objects(), 0);
+}
+
+int main(void)
+{
+#define T(name) cmocka_unit_test_setup(name, reset)
+	const struct CMUnitTest tests[] = {
+		T(test_device_is_opened_when_first_needed_and_once),
+		T(test_device_idle_stays_open_until_removed),
+		T(test_device_removed_goes_with_its_last_user),
+		T(test_device_that_cannot_be_opened_hurts_no_other),
+		T(test_device_that_appears_later_is_found),
+		T(test_device_of_repeated_guid_is_told_by_index),
+		T(test_device_of_same_guid_made_anew_is_not_mistaken_for_old),
+		T(test_device_without_memory_for_domain_is_closed_again),
+		T(test_device_xrc_domain_is_shared),
+		T(test_device_list_leaves_out_what_cannot_be_opened),
+		T(test_device_opened_by_many_threads_is_one),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
