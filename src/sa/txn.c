@@ -239,6 +239,8 @@ void rcm_txn_start(struct rcm_link *link, struct rcm_txn *txn, uint64_t deadline
 	txn->link = link;
 	txn->deadline = deadline ? deadline : UINT64_MAX;
 	txn->done = done;
+	txn->sent = txn->silent = txn->busy = txn->lost = 0;
+	txn->last_busy = false;
 	rcm_link_hold(link);
 	queue(txn);
 	rcm_link_pump(link);

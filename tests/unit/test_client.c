@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The SA client: queries in, records out, over a scripted umad. */
+#include <errno.h>
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "base/limits.h"
+#include "fake_clock.h"
+#include "fake_umad.h"
+#include "sa/client.h"
+#include "sa/wire.h"
+#include "test.h"
+
+static struct rcm_loop loop;
+static struct rcm_sa *sa;
+
+struct heard {
+	unsigned calls;
+	int status;
+	uint16_t mad_status;
+	unsigned count, total;
+	struct rcm_sa_service_record first;
+	uint8_t path[64];
+	char text[200];
+};
+
+static void hear(void *arg, const struct rcm_sa_answer *answer)
+{
+	struct heard *h = arg;
+
+	h->calls++;
+	h->status = answer->status;
+	h->mad_status = answer->mad_status;
+	h->count = answer->count;
+	h->total = answer->total;
+	if (answer->services)
+		h->first = answer->services[0];
+	if (answer->paths)
+		memcpy(h->path, answer->paths[0], sizeof(h->path));
+	snprintf(h->text, sizeof(h->text), "%s", answer->text ? answer->text : "");
+}
+
+static void turn(void)
+{
+	assert_int_equal(rcm_loop_turn(&loop, 0), 0);
+}
+
+static struct rcm_gid port_gid(unsigned number)
+{
+	struct rcm_gid gid = { .raw = { 0xfe, 0x80 } };
+
+	gid.raw[15] = (uint8_t)number;
+	return gid;
+}
+
+static int ask(unsigned port, const char *name, struct heard *h, struct rcm_sa_query **ret_query)
+{
+	struct rcm_sa_service_query q = { .port = port_gid(port), .by_name = true,
+					  .deadline = rcm_clock_now() + 4 * RCM_NS_PER_S };
+
+	snprintf(q.service_name, sizeof(q.service_name), "%s", name);
+	return rcm_sa_umad.service(sa, &q, hear, h, ret_query);
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	rcm_fake_clock_use(1000 * RCM_NS_PER_S);
+	rcm_fake_umad_start();
+	assert_int_equal(rcm_loop_init(&loop), 0);
+	assert_int_equal(rcm_client_open(&loop, &rcm_fake_umad_ops, &sa), 0);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	rcm_sa_umad.close(sa);
+	rcm_fake_umad_finish();
+	rcm_loop_done(&loop);
+	rcm_clock_replace(NULL);
+	return 0;
+}
+
+static void test_client_opens_no_port_before_the_first_question(void **state)
+{
+	(void)state;
+	assert_int_equal(rcm_fake_umad.opens, 0);
+}
+
+static void test_client_gives_the_records_of_the_answer(void **state)
+{
+	struct rcm_fake_sent sent;
+	struct rcm_sa_query *query;
+	struct heard h = { 0 };
+	uint8_t records[2][176];
+
+	(void)state;
+	assert_int_equal(ask(1, "disk", &h, &query), 0);
+	assert_int_equal(h.calls, 0);
+	sent = rcm_fake_umad_sent();
+	rcm_fake_record(7, "disk", records[0]);
+	rcm_fake_record(8, "disk", records[1]);
+	rcm_fake_umad_answer(&sent, 0, 176, records, sizeof(records));
+	turn();
+	assert_int_equal(h.calls, 1);
+	assert_int_equal(h.status, 0);
+	assert_int_equal(h.count, 2);
+	assert_int_equal(h.total, 2);
+	assert_int_equal(h.first.id, 7);
+	assert_int_equal(h.first.lease, 600);
+	assert_string_equal(h.first.name, "disk");
+}
+
+static void test_client_refuses_a_record_that_was_not_asked_for(void **state)
+{
+	struct rcm_fake_sent sent;
+	struct rcm_sa_query *query;
+	struct heard h = { 0 };
+	uint8_t records[2][176];
+
+	(void)state;
+	assert_int_equal(ask(1, "disk", &h, &query), 0);
+	sent = rcm_fake_umad_sent();
+	rcm_fake_record(7, "disk", records[0]);
+	rcm_fake_record(8, "disks", records[1]);
+	rcm_fake_umad_answer(&sent, 0, 176, records, sizeof(records));
+	turn();
+	assert_int_equal(h.status, -EIO);
+	assert_string_not_equal(h.text, "");
+}
+
+static void test_client_cuts_a_table_to_the_limit_and_tells_the_total(void **state)
+{
+	enum { MANY = RCM_RESULTS_MAX + 3 };
+	struct rcm_fake_sent sent;
+	struct rcm_sa_query *query;
+	struct heard h = { 0 };
+	uint8_t (*records)[176] = calloc(MANY, sizeof(*records));
+
+	(void)state;
+	assert_non_null(records);
+	for (unsigned i = 0; i < MANY; i++)
+		rcm_fake_record(i, "disk", records[i]);
+	assert_int_equal(ask(1, "disk", &h, &query), 0);
+	sent = rcm_fake_umad_sent();
+	rcm_fake_umad_answer(&sent, 0, 176, records, MANY * sizeof(*records));
+	turn();
+	free(records);
+	assert_int_equal(h.status, 0);
+	assert_int_equal(h.count, RCM_RESULTS_MAX);
+	assert_int_equal(h.total, MANY);
+}
+
+static void test_client_gives_the_path_as_it_is_on_the_wire(void **state)
+{
+	struct rcm_sa_path_query q = { .port = port_gid(1), .dgid = port_gid(2), .pkey = 0xffff };
+	struct rcm_fake_sent sent;
+	struct rcm_sa_query *query;
+	struct heard h = { 0 };
+	uint8_t path[200] = { 0 };
+
+	(void)state;
+	assert_int_equal(rcm_sa_umad.path(sa, &q, hear, &h, &query), 0);
+	sent = rcm_fake_umad_sent();
+	path[40] = 0x12;
+	path[63] = 0x34;
+	/* Get is answered with a whole MAD, and its offset is of no meaning. */
+	rcm_fake_umad_answer(&sent, 0, 0, path, sizeof(path));
+	turn();
+	assert_int_equal(h.status, 0);
+	assert_int_equal(h.count, 1);
+	assert_memory_equal(h.path, path, 64);
+}
+
+static void test_client_asks_several_ports_at_once(void **state)
+{
+	struct rcm_fake_sent sent[3];
+	struct rcm_sa_query *query;
+	struct heard h[3] = { 0 };
+	uint8_t record[176];
+
+	(void)state;
+	rcm_fake_record(1, "disk", record);
+	for (unsigned i = 0; i < 3; i++)
+		assert_int_equal(ask(i + 1, "disk", &h[i], &query), 0);
+	assert_int_equal(rcm_fake_umad.open_now, 3);
+	for (unsigned i = 0; i < 3; i++)
+		sent[i] = rcm_fake_umad_sent();
+	/* The last of them first; each has transaction ids of its own. */
+	for (unsigned i = 3; i-- > 0;) {
+		assert_int_equal(rcm_wire_tid(sent[i].mad), 1);
+		rcm_fake_umad_answer(&sent[i], i == 1 ? 0x0300 : 0, 176, record, i == 1 ? 0 : sizeof(record));
+		turn();
+		assert_int_equal(h[i].calls, 1);
+		assert_int_equal(h[i].status, i == 1 ? -ENOENT : 0);
+	}
+}
+
+static void test_client_keeps_the_status_of_a_refusal(void **state)
+{
+	struct rcm_fake_sent sent;
+	struct rcm_sa_query *query;
+	struct heard h = { 0 };
+
+	(void)state;
+	assert_int_equal(ask(1, "disk", &h, &query), 0);
+	sent = rcm_fake_umad_sent();
+	rcm_fake_umad_answer(&sent, 0x0700, 0, NULL, 0);
+	turn();
+	assert_int_equal(h.status, -EIO);
+	assert_int_equal(h.mad_status, 0x0700);
+	assert_non_null(strstr(h.text, "REQ_DENIED"));
+}
+
+static void test_client_refuses_at_once_what_it_cannot_ask(void **state)
+{
+	struct rcm_sa_query *query = (void *)1;
+	struct rcm_sa_service_query q = { .by_id = true };
+	struct heard h = { 0 };
+
+	(void)state;
+	assert_int_equal(rcm_sa_umad.service(sa, &q, hear, &h, &query), -ENODEV);
+	rcm_fake_umad.open_ret = -EACCES;
+	assert_int_equal(ask(1, "disk", &h, &query), -EACCES);
+	turn();
+	assert_int_equal(h.calls, 0);
+	assert_ptr_equal(query, (void *)1);
+}
+
+static void test_client_cancels_one_and_answers_the_other(void **state)
+{
+	struct rcm_fake_sent first, second;
+	struct rcm_sa_query *query;
+	struct heard gone = { 0 }, kept = { 0 };
+	uint8_t record[176];
+
+	(void)state;
+	rcm_fake_record(1, "disk", record);
+	assert_int_equal(ask(1, "disk", &gone, &query), 0);
+	rcm_sa_umad.cancel(sa, query);
+	assert_int_equal(ask(1, "disk", &kept, &query), 0);
+	first = rcm_fake_umad_sent();
+	second = rcm_fake_umad_sent();
+	rcm_fake_umad_answer(&first, 0, 176, record, sizeof(record));
+	rcm_fake_umad_answer(&second, 0, 176, record, sizeof(record));
+	turn();
+	assert_int_equal(gone.calls, 0);
+	assert_int_equal(kept.calls, 1);
+}
+
+static void test_client_closed_with_questions_under_way_completes_none(void **state)
+{
+	struct rcm_sa_query *query;
+	struct heard h = { 0 };
+
+	(void)state;
+	for (unsigned i = 0; i < 40; i++)
+		assert_int_equal(ask(1 + i % 2, "disk", &h, &query), 0);
+	while (rcm_fake_umad_unseen())
+		rcm_fake_umad_sent();
+	rcm_sa_umad.close(sa);
+	sa = NULL;
+	turn();
+	assert_int_equal(h.calls, 0);
+}
+
+static void test_client_abandoned_after_a_fork_leaves_the_loop_alone(void **state)
+{
+	struct rcm_sa_query *query;
+	struct heard h = { 0 };
+
+	(void)state;
+	assert_int_equal(ask(1, "disk", &h, &query), 0);
+	rcm_fake_umad_sent();
+	rcm_loop_done(&loop);		/* as good as the parent's */
+	rcm_sa_umad.abandon(sa);
+	sa = NULL;
+	assert_int_equal(h.calls, 0);
+	assert_int_equal(rcm_loop_init(&loop), 0);
+}
+
+static void test_client_counts_questions_and_repeats(void **state)
+{
+	struct rcm_sa_stats stats;
+	struct rcm_fake_sent sent;
+	struct rcm_sa_query *query;
+	struct heard h = { 0 };
+
+	(void)state;
+	assert_int_equal(ask(1, "disk", &h, &query), 0);
+	sent = rcm_fake_umad_sent();
+	rcm_fake_umad_timeout(&sent);
+	turn();
+	rcm_fake_umad_sent();
+	rcm_sa_umad.stats(sa, &stats);
+	assert_int_equal(stats.queries, 2);
+	assert_int_equal(stats.retries, 1);
+}
+
+static void test_client_makes_room_for_more_ports_than_it_keeps(void **state)
+{
+	struct rcm_fake_sent sent;
+	struct rcm_sa_query *query;
+	struct heard h = { 0 };
+
+	(void)state;
+	for (unsigned i = 1; i <= RCM_SA_PORTS_MAX + 1; i++) {
+		assert_int_equal(ask(i, "disk", &h, &query), 0);
+		sent = rcm_fake_umad_sent();
+		rcm_fake_umad_answer(&sent, 0x0300, 0, NULL, 0);
+		turn();
+		assert_int_equal(h.calls, i);
+	}
+	assert_int_equal(rcm_fake_umad.open_now, RCM_SA_PORTS_MAX);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		TEST(test_client_opens_no_port_before_the_first_question),
+		TEST(test_client_gives_the_records_of_the_answer),
+		TEST(test_client_refuses_a_record_that_was_not_asked_for),
+		TEST(test_client_cuts_a_table_to_the_limit_and_tells_the_total),
+		TEST(test_client_gives_the_path_as_it_is_on_the_wire),
+		TEST(test_client_asks_several_ports_at_once),
+		TEST(test_client_keeps_the_status_of_a_refusal),
+		TEST(test_client_refuses_at_once_what_it_cannot_ask),
+		TEST(test_client_cancels_one_and_answers_the_other),
+		TEST(test_client_closed_with_questions_under_way_completes_none),
+		TEST(test_client_abandoned_after_a_fork_leaves_the_loop_alone),
+		TEST(test_client_counts_questions_and_repeats),
+		TEST(test_client_makes_room_for_more_ports_than_it_keeps),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

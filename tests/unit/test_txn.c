@@ -1,0 +1,484 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* One question to an SA: what is sent, when, and what becomes of every kind of answer and of none. */
+#include <errno.h>
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "fake_clock.h"
+#include "fake_umad.h"
+#include "sa/txn.h"
+#include "test.h"
+
+static struct rcm_loop loop;
+static struct rcm_link link;
+static struct rcm_sa_stats stats;
+static struct rcm_txn txn;
+static uint8_t record[176];
+
+/* What the completion told. */
+static struct {
+	unsigned calls;
+	int status;
+	uint16_t mad_status;
+	size_t count;
+	char text[200];
+} heard;
+
+static void hear(struct rcm_txn *t, const struct rcm_txn_outcome *outcome)
+{
+	assert_ptr_equal(t, &txn);
+	heard.calls++;
+	heard.status = outcome->status;
+	heard.mad_status = outcome->mad_status;
+	heard.count = outcome->answer.count;
+	snprintf(heard.text, sizeof(heard.text), "%s", outcome->text ? outcome->text : "");
+}
+
+static void turn(void)
+{
+	assert_int_equal(rcm_loop_turn(&loop, 0), 0);
+}
+
+static void pass_ms(unsigned ms)
+{
+	rcm_fake_clock_advance(ms * RCM_NS_PER_MS);
+	turn();
+	turn();
+}
+
+static uint64_t in_ms(unsigned ms)
+{
+	return rcm_clock_now() + ms * RCM_NS_PER_MS;
+}
+
+static void start(unsigned deadline_ms)
+{
+	struct rcm_sa_service_query q = { .by_name = true, .service_name = "x" };
+
+	rcm_wire_ask_service(&q, txn.mad);
+	rcm_txn_start(&link, &txn, deadline_ms ? in_ms(deadline_ms) : 0, hear);
+}
+
+/* The answer to the oldest question. */
+static void answer(uint16_t status)
+{
+	struct rcm_fake_sent sent = rcm_fake_umad_sent();
+
+	rcm_fake_umad_answer(&sent, status, sizeof(record), record, status ? 0 : sizeof(record));
+	turn();
+}
+
+static int setup(void **state)
+{
+	struct rcm_sa_port port = { .device = "fake0", .number = 1 };
+
+	(void)state;
+	memset(&heard, 0, sizeof(heard));
+	memset(&txn, 0, sizeof(txn));
+	memset(&stats, 0, sizeof(stats));
+	rcm_fake_clock_use(1000 * RCM_NS_PER_S);
+	rcm_fake_umad_start();
+	rcm_fake_record(1, "x", record);
+	assert_int_equal(rcm_loop_init(&loop), 0);
+	rcm_link_init(&link, &loop, &rcm_fake_umad_ops, &port, &stats);
+	assert_int_equal(rcm_link_open(&link), 0);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	rcm_txn_cancel(&txn);
+	rcm_link_done(&link);
+	rcm_fake_umad_finish();
+	rcm_loop_done(&loop);
+	rcm_clock_replace(NULL);
+	return 0;
+}
+
+static void test_txn_that_is_answered_has_its_records(void **state)
+{
+	(void)state;
+	start(4000);
+	assert_int_equal(heard.calls, 0);
+	answer(0);
+	assert_int_equal(heard.calls, 1);
+	assert_int_equal(heard.status, 0);
+	assert_int_equal(heard.count, 1);
+	assert_int_equal(stats.queries, 1);
+	assert_int_equal(stats.retries, 0);
+}
+
+static void test_txn_ids_start_at_1_and_skip_0(void **state)
+{
+	struct rcm_fake_sent sent;
+
+	(void)state;
+	start(4000);
+	sent = rcm_fake_umad_sent();
+	assert_int_equal(rcm_wire_tid(sent.mad), 1);
+	rcm_txn_cancel(&txn);
+	link.last_tid = UINT32_MAX;
+	start(4000);
+	sent = rcm_fake_umad_sent();
+	/* 1 is still taken: the kernel has the cancelled question. */
+	assert_int_equal(rcm_wire_tid(sent.mad), 2);
+}
+
+/* F25: an SA that is flooded is asked less and less often. */
+static void test_txn_met_with_busy_is_asked_again_after_a_growing_pause(void **state)
+{
+	static const uint16_t statuses[] = { 0x0001, 0x0100, 0x0001 };
+	unsigned pause = 50;
+
+	(void)state;
+	start(4000);
+	for (unsigned i = 0; i < 3; i++, pause *= 2) {
+		answer(statuses[i]);
+		assert_int_equal(heard.calls, 0);
+		pass_ms(pause - 1);
+		assert_int_equal(rcm_fake_umad_unseen(), 0);
+		pass_ms(pause + 2);
+		assert_int_equal(rcm_fake_umad_unseen(), 1);
+	}
+	answer(0);
+	assert_int_equal(heard.status, 0);
+	assert_int_equal(stats.queries, 4);
+	assert_int_equal(stats.retries, 3);
+}
+
+static void test_txn_met_with_busy_through_every_retry_is_ebusy(void **state)
+{
+	(void)state;
+	start(2000);
+	for (unsigned i = 0; i < 100 && !heard.calls; i++) {
+		if (rcm_fake_umad_unseen())
+			answer(0x0001);
+		pass_ms(50);
+	}
+	assert_int_equal(heard.calls, 1);
+	assert_int_equal(heard.status, -EBUSY);
+	assert_int_equal(heard.mad_status, 0x0001);
+	assert_true(stats.queries > 4);
+}
+
+static void test_txn_met_with_silence_is_asked_again_with_a_new_id_and_more_patience(void **state)
+{
+	struct rcm_fake_sent first, second;
+
+	(void)state;
+	start(10000);
+	first = rcm_fake_umad_sent();
+	assert_in_range(first.timeout_ms, 500, 750);
+	rcm_fake_clock_advance(first.timeout_ms * RCM_NS_PER_MS);
+	rcm_fake_umad_timeout(&first);
+	turn();
+	second = rcm_fake_umad_sent();
+	assert_in_range(second.timeout_ms, 1000, 1500);
+	assert_int_not_equal(rcm_wire_tid(first.mad), rcm_wire_tid(second.mad));
+	assert_memory_equal(first.mad + 16, second.mad + 16, 240);
+	rcm_fake_umad_answer(&second, 0, sizeof(record), record, sizeof(record));
+	turn();
+	assert_int_equal(heard.status, 0);
+}
+
+static void test_txn_met_with_silence_throughout_is_etimedout_at_the_deadline_and_never_enoent(void **state)
+{
+	(void)state;
+	start(1000);
+	for (unsigned i = 0; i < 999; i++) {
+		pass_ms(1);
+		while (rcm_fake_umad_unseen())
+			rcm_fake_umad_sent();
+		assert_int_equal(heard.calls, 0);
+	}
+	pass_ms(1);
+	assert_int_equal(heard.calls, 1);
+	assert_int_equal(heard.status, -ETIMEDOUT);
+	assert_non_null(strstr(heard.text, "no answer from the SA at LID 1"));
+}
+
+static void test_txn_busy_first_and_silent_then_is_etimedout(void **state)
+{
+	(void)state;
+	start(1000);
+	answer(0x0001);
+	for (unsigned i = 0; i < 100 && !heard.calls; i++) {
+		if (rcm_fake_umad_unseen())
+			rcm_fake_umad_sent();
+		pass_ms(50);
+	}
+	assert_int_equal(heard.status, -ETIMEDOUT);
+}
+
+/* The kernel frees some requests without a word. */
+static void test_txn_the_kernel_never_tells_of_is_asked_again(void **state)
+{
+	struct rcm_fake_sent first;
+
+	(void)state;
+	start(10000);
+	first = rcm_fake_umad_sent();
+	pass_ms(first.timeout_ms);
+	assert_int_equal(rcm_fake_umad_unseen(), 0);
+	pass_ms(100);
+	assert_int_equal(rcm_fake_umad_unseen(), 1);
+	answer(0);
+	assert_int_equal(heard.status, 0);
+	assert_int_equal(link.used, 0);
+}
+
+static void test_txn_answer_that_is_late_is_dropped(void **state)
+{
+	struct rcm_fake_sent first, second;
+
+	(void)state;
+	start(10000);
+	first = rcm_fake_umad_sent();
+	rcm_fake_umad_timeout(&first);
+	turn();
+	second = rcm_fake_umad_sent();
+	rcm_fake_umad_answer(&first, 0x0300, 0, NULL, 0);
+	turn();
+	assert_int_equal(heard.calls, 0);
+	rcm_fake_umad_answer(&second, 0, sizeof(record), record, sizeof(record));
+	turn();
+	assert_int_equal(heard.status, 0);
+}
+
+static void test_txn_answer_that_comes_twice_is_taken_once(void **state)
+{
+	struct rcm_fake_sent sent;
+
+	(void)state;
+	start(4000);
+	sent = rcm_fake_umad_sent();
+	rcm_fake_umad_answer(&sent, 0, sizeof(record), record, sizeof(record));
+	rcm_fake_umad_answer(&sent, 0x0300, 0, NULL, 0);
+	turn();
+	assert_int_equal(heard.calls, 1);
+	assert_int_equal(heard.status, 0);
+	assert_int_equal(link.used, 0);
+}
+
+static void test_txn_answer_without_records_is_enoent(void **state)
+{
+	struct rcm_fake_sent sent;
+
+	(void)state;
+	start(4000);
+	answer(0x0300);
+	assert_int_equal(heard.status, -ENOENT);
+	assert_int_equal(heard.mad_status, 0x0300);
+	start(4000);
+	sent = rcm_fake_umad_sent();
+	rcm_fake_umad_answer(&sent, 0, 0, NULL, 0);
+	turn();
+	assert_int_equal(heard.calls, 2);
+	assert_int_equal(heard.status, -ENOENT);
+	assert_int_equal(heard.mad_status, 0);
+}
+
+static void test_txn_answer_that_refuses_is_eio_and_its_status_kept(void **state)
+{
+	static const uint16_t statuses[] = { 0x0002, 0x0004, 0x000c, 0x001c, 0x0200, 0x0400, 0x0500, 0x0600, 0x0700 };
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(statuses) / sizeof(statuses[0]); i++) {
+		start(4000);
+		answer(statuses[i]);
+		assert_int_equal(heard.calls, i + 1);
+		assert_int_equal(heard.status, -EIO);
+		assert_int_equal(heard.mad_status, statuses[i]);
+	}
+	assert_non_null(strstr(heard.text, "REQ_DENIED"));
+	assert_int_equal(stats.retries, 0);
+}
+
+static void test_txn_answer_that_is_malformed_is_eio(void **state)
+{
+	struct rcm_fake_sent sent;
+	uint8_t mad[256];
+
+	(void)state;
+	for (unsigned i = 0; i < 3; i++) {
+		start(4000);
+		sent = rcm_fake_umad_sent();
+		memcpy(mad, sent.mad, sizeof(mad));
+		mad[3] |= i == 0 ? 0 : 0x80;
+		mad[17] = i == 1 ? 0x35 : mad[17];
+		rcm_fake_umad_bytes(&sent, mad, i == 2 ? 55 : sizeof(mad));
+		turn();
+		assert_int_equal(heard.calls, i + 1);
+		assert_int_equal(heard.status, -EIO);
+	}
+}
+
+static void test_txn_answer_too_short_for_an_id_is_ignored(void **state)
+{
+	struct rcm_fake_sent sent;
+
+	(void)state;
+	start(4000);
+	sent = rcm_fake_umad_sent();
+	rcm_fake_umad_bytes(&sent, sent.mad, 23);
+	turn();
+	assert_int_equal(heard.calls, 0);
+}
+
+static void test_txn_whose_sm_moved_is_asked_at_its_new_lid(void **state)
+{
+	struct rcm_fake_sent sent;
+
+	(void)state;
+	start(4000);
+	sent = rcm_fake_umad_sent();
+	assert_int_equal(sent.to.lid, 1);
+	rcm_fake_umad.sm_lid = 5;
+	rcm_fake_umad_timeout(&sent);
+	turn();
+	sent = rcm_fake_umad_sent();
+	assert_int_equal(sent.to.lid, 5);
+}
+
+static void test_txn_started_a_second_later_sees_the_new_lid(void **state)
+{
+	struct rcm_fake_sent sent;
+
+	(void)state;
+	start(4000);
+	answer(0);
+	rcm_fake_umad.sm_lid = 7;
+	start(4000);
+	sent = rcm_fake_umad_sent();
+	assert_int_equal(sent.to.lid, 1);
+	rcm_fake_umad_answer(&sent, 0x0300, 0, NULL, 0);
+	pass_ms(1001);
+	start(4000);
+	sent = rcm_fake_umad_sent();
+	assert_int_equal(sent.to.lid, 7);
+}
+
+static void test_txn_whose_port_goes_down_is_enetdown(void **state)
+{
+	struct rcm_fake_sent sent;
+
+	(void)state;
+	start(4000);
+	sent = rcm_fake_umad_sent();
+	rcm_fake_umad.address_ret = -ENETDOWN;
+	rcm_fake_umad_timeout(&sent);
+	turn();
+	assert_int_equal(heard.calls, 1);
+	assert_int_equal(heard.status, -ENETDOWN);
+}
+
+static void test_txn_on_a_port_that_is_down_fails_in_the_next_turn(void **state)
+{
+	(void)state;
+	rcm_fake_umad.address_ret = -ENETDOWN;
+	start(4000);
+	assert_int_equal(heard.calls, 0);
+	turn();
+	assert_int_equal(heard.calls, 1);
+	assert_int_equal(heard.status, -ENETDOWN);
+	assert_non_null(strstr(heard.text, "fake0/1"));
+}
+
+static void test_txn_that_cannot_be_sent_fails_in_the_next_turn(void **state)
+{
+	(void)state;
+	rcm_fake_umad.send_ret = -EINVAL;
+	start(4000);
+	assert_int_equal(heard.calls, 0);
+	turn();
+	assert_int_equal(heard.status, -EINVAL);
+}
+
+static void test_txn_with_a_deadline_shorter_than_an_attempt_is_given_that(void **state)
+{
+	struct rcm_fake_sent sent;
+
+	(void)state;
+	start(30);
+	sent = rcm_fake_umad_sent();
+	assert_int_equal(sent.timeout_ms, 30);
+	pass_ms(30);
+	assert_int_equal(heard.status, -ETIMEDOUT);
+}
+
+static void test_txn_whose_deadline_is_past_fails_unsent(void **state)
+{
+	struct rcm_sa_service_query q = { .by_name = true };
+
+	(void)state;
+	rcm_wire_ask_service(&q, txn.mad);
+	rcm_txn_start(&link, &txn, 1, hear);
+	turn();
+	assert_int_equal(heard.status, -ETIMEDOUT);
+	assert_int_equal(stats.queries, 0);
+}
+
+static void test_txn_without_a_deadline_is_asked_for_ever(void **state)
+{
+	(void)state;
+	start(0);
+	for (unsigned i = 0; i < 50; i++) {
+		struct rcm_fake_sent sent = rcm_fake_umad_sent();
+
+		assert_true(sent.timeout_ms <= 6000);
+		rcm_fake_clock_advance(sent.timeout_ms * RCM_NS_PER_MS);
+		rcm_fake_umad_timeout(&sent);
+		turn();
+	}
+	assert_int_equal(heard.calls, 0);
+	answer(0);
+	assert_int_equal(heard.status, 0);
+}
+
+static void test_txn_that_is_cancelled_is_not_heard_of(void **state)
+{
+	struct rcm_fake_sent sent;
+
+	(void)state;
+	start(4000);
+	sent = rcm_fake_umad_sent();
+	rcm_txn_cancel(&txn);
+	rcm_fake_umad_answer(&sent, 0, sizeof(record), record, sizeof(record));
+	pass_ms(5000);
+	assert_int_equal(heard.calls, 0);
+	assert_int_equal(link.used, 0);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		TEST(test_txn_that_is_answered_has_its_records),
+		TEST(test_txn_ids_start_at_1_and_skip_0),
+		TEST(test_txn_met_with_busy_is_asked_again_after_a_growing_pause),
+		TEST(test_txn_met_with_busy_through_every_retry_is_ebusy),
+		TEST(test_txn_met_with_silence_is_asked_again_with_a_new_id_and_more_patience),
+		TEST(test_txn_met_with_silence_throughout_is_etimedout_at_the_deadline_and_never_enoent),
+		TEST(test_txn_busy_first_and_silent_then_is_etimedout),
+		TEST(test_txn_the_kernel_never_tells_of_is_asked_again),
+		TEST(test_txn_answer_that_is_late_is_dropped),
+		TEST(test_txn_answer_that_comes_twice_is_taken_once),
+		TEST(test_txn_answer_without_records_is_enoent),
+		TEST(test_txn_answer_that_refuses_is_eio_and_its_status_kept),
+		TEST(test_txn_answer_that_is_malformed_is_eio),
+		TEST(test_txn_answer_too_short_for_an_id_is_ignored),
+		TEST(test_txn_whose_sm_moved_is_asked_at_its_new_lid),
+		TEST(test_txn_started_a_second_later_sees_the_new_lid),
+		TEST(test_txn_whose_port_goes_down_is_enetdown),
+		TEST(test_txn_on_a_port_that_is_down_fails_in_the_next_turn),
+		TEST(test_txn_that_cannot_be_sent_fails_in_the_next_turn),
+		TEST(test_txn_with_a_deadline_shorter_than_an_attempt_is_given_that),
+		TEST(test_txn_whose_deadline_is_past_fails_unsent),
+		TEST(test_txn_without_a_deadline_is_asked_for_ever),
+		TEST(test_txn_that_is_cancelled_is_not_heard_of),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
