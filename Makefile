@@ -17,16 +17,16 @@ deps:
 	@scripts/install-deps
 
 check: all
-	@scripts/check
+	@BUILD=$(BUILD) scripts/check
 
 check-vm: all
 	@tests/vm/run
 
 demo: all
-	@scripts/demo
+	@BUILD=$(BUILD) scripts/demo
 
 bench: all
-	@scripts/bench
+	@BUILD=$(BUILD) scripts/bench
 
 bench-vm: all
 	@bench/vm-run

@@ -71,6 +71,7 @@ static void take(const struct rdma_cm_event *event)
 
 	answer->code = event->param.arg;
 	answer->status = event->status;
+	answer->event = rdma_event_str(event->event);
 	if (event->event != RDMA_CM_EVENT_ADDRINFO_RESOLVED) {
 		rai_event_text(event, answer->text, sizeof(answer->text));
 		return;

@@ -194,8 +194,9 @@ static void complain(const char *asked, const struct cli_answer *answer)
 {
 	if (answer->list)
 		return;
-	fprintf(stderr, "rai resolve: %s%s%s: %s (%s)\n", asked, answer->port ? " at " : "",
-		answer->port ? answer->port : "", answer->text, cli_errno_word(answer->status));
+	fprintf(stderr, "rai resolve: %s%s%s: %s (%s%s-%s)\n", asked, answer->port ? " at " : "",
+		answer->port ? answer->port : "", answer->text, answer->event ? answer->event : "",
+		answer->event ? ", " : "", cli_errno_word(answer->status));
 }
 
 static int print(const struct resolve *r, const struct cli_question *question, const struct cli_answer *answers)

@@ -80,9 +80,9 @@ static json_t *json_result(const struct rdma_addrinfo *info, const char *port)
 
 static json_t *json_failure(const struct cli_answer *answer)
 {
-	json_t *json = json_pack("{s:s, s:i, s:I, s:s}", "status", cli_errno_word(answer->status),
-				 "errno", -answer->status, "code", (json_int_t)(int32_t)answer->code,
-				 "text", answer->text);
+	json_t *json = json_pack("{s:s?, s:s, s:i, s:I, s:s}", "event", answer->event,
+				 "status", cli_errno_word(answer->status), "errno", -answer->status,
+				 "code", (json_int_t)(int32_t)answer->code, "text", answer->text);
 
 	if (answer->port)
 		json_object_set_new(json, "port", json_string(answer->port));

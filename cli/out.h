@@ -15,6 +15,7 @@ struct cli_answer {
 	uint64_t found;			/* how many there were; the list may hold fewer */
 	int status;			/* 0 or -errno */
 	uint64_t code;			/* EAI_* or MAD status that goes with status */
+	const char *event;		/* name of the event that brought it; NULL: refused by a call */
 	char text[256];			/* which step failed and why */
 };
 
