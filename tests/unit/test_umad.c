@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Sending and receiving over libibumad, with calls of it that the test answers. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <infiniband/umad.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/limits.h"
+#include "sa/umad.h"
+#include "sa/wire.h"
+#include "test.h"
+
+/* What libibumad does: the test program's own functions of these names come before the library's. */
+static struct {
+	int open_errno, register_errno, send_errno, recv_errno;
+	int fd, closed;
+	unsigned sends;
+	struct ib_user_mad header;
+	uint8_t mad[256];
+	int timeout_ms, retries;
+	const void *message;		/* what waits to be received */
+	int length;
+	uint32_t status;
+} lib;
+
+int umad_open_port(const char *ca_name, int portnum)
+{
+	assert_string_equal(ca_name, "fake0");
+	assert_int_equal(portnum, 1);
+	if (lib.open_errno) {
+		errno = lib.open_errno;
+		return -EIO;
+	}
+	lib.fd = eventfd(0, 0);
+	return lib.fd;
+}
+
+int umad_close_port(int portid)
+{
+	assert_int_equal(portid, lib.fd);
+	close(lib.fd);
+	lib.closed++;
+	return 0;
+}
+
+int umad_register(int portid, int mgmt_class, int mgmt_version, uint8_t rmpp_version,
+		  long method_mask[16 / sizeof(long)])
+{
+	assert_int_equal(portid, lib.fd);
+	assert_int_equal(mgmt_class, 3);
+	assert_int_equal(mgmt_version, 2);
+	assert_int_equal(rmpp_version, 1);
+	assert_null(method_mask);
+	if (lib.register_errno) {
+		errno = lib.register_errno;
+		return -EPERM;
+	}
+	return 4;
+}
+
+int umad_send(int portid, int agentid, void *umad, int length, int timeout_ms, int retries)
+{
+	assert_int_equal(portid, lib.fd);
+	assert_int_equal(agentid, 4);
+	assert_int_equal(length, 256);
+	memcpy(&lib.header, umad, umad_size());
+	memcpy(lib.mad, umad_get_mad(umad), 256);
+	lib.timeout_ms = timeout_ms;
+	lib.retries = retries;
+	lib.sends++;
+	if (lib.send_errno) {
+		errno = lib.send_errno;
+		return -EIO;
+	}
+	return 0;
+}
+
+int umad_recv(int portid, void *umad, int *length, int timeout_ms)
+{
+	int room = *length;
+
+	assert_int_equal(portid, lib.fd);
+	assert_int_equal(timeout_ms, 0);
+	if (lib.recv_errno || !lib.message) {
+		*length = 12345;	/* garbage, as libibumad has it there */
+		errno = lib.recv_errno ? lib.recv_errno : EAGAIN;
+		return -errno;
+	}
+	*length = lib.length;
+	memset(umad, 0, umad_size());
+	((struct ib_user_mad *)umad)->status = lib.status;
+	memcpy(umad_get_mad(umad), lib.message, (size_t)(room < lib.length ? 256 : lib.length));
+	if (room < lib.length) {
+		errno = ENOSPC;
+		return -ENOSPC;
+	}
+	lib.message = NULL;
+	return 4;
+}
+
+static const struct rcm_sa_port port = { .device = "fake0", .number = 1 };
+static struct rcm_umad *umad;
+static struct rcm_umad_message message;
+
+static int setup(void **state)
+{
+	(void)state;
+	memset(&lib, 0, sizeof(lib));
+	rcm_port_sysfs_replace("/nowhere");
+	assert_int_equal(rcm_umad_device.open(&port, &umad), 0);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	rcm_umad_device.close(umad);
+	assert_int_equal(lib.closed, 1);
+	rcm_port_sysfs_replace(NULL);
+	return 0;
+}
+
+static void test_umad_descriptor_is_close_on_exec(void **state)
+{
+	(void)state;
+	assert_int_equal(fcntl(rcm_umad_device.fd(umad), F_GETFD), FD_CLOEXEC);
+}
+
+static void test_umad_open_tells_the_true_cause_of_a_failure(void **state)
+{
+	struct rcm_umad *other;
+
+	(void)state;
+	lib.open_errno = EACCES;
+	assert_int_equal(rcm_umad_device.open(&port, &other), -EACCES);
+	lib.open_errno = ENXIO;
+	assert_int_equal(rcm_umad_device.open(&port, &other), -ENXIO);
+}
+
+static void test_umad_open_without_an_agent_closes_the_port_again(void **state)
+{
+	struct rcm_umad *other;
+	int fd = lib.fd;
+
+	(void)state;
+	lib.register_errno = EINVAL;
+	assert_int_equal(rcm_umad_device.open(&port, &other), -EINVAL);
+	assert_int_equal(lib.closed, 1);
+	lib.closed = 0;
+	lib.fd = fd;
+}
+
+static void test_umad_send_goes_to_the_sa_with_a_timeout_and_no_retries(void **state)
+{
+	struct rcm_sa_address to = { .lid = 0x1234, .sl = 5, .pkey_index = 3 };
+	uint8_t mad[256];
+
+	(void)state;
+	memset(mad, 0x5a, sizeof(mad));
+	assert_int_equal(rcm_umad_device.send(umad, &to, mad, 700), 0);
+	assert_memory_equal(lib.mad, mad, 256);
+	assert_int_equal(lib.timeout_ms, 700);
+	assert_int_equal(lib.retries, 0);
+	assert_int_equal(lib.header.addr.lid, htons(0x1234));
+	assert_int_equal(lib.header.addr.sl, 5);
+	assert_int_equal(lib.header.addr.qpn, htonl(1));
+	assert_int_equal(lib.header.addr.qkey, htonl(0x80010000));
+	assert_int_equal(lib.header.addr.grh_present, 0);
+	/* A header of the old size has no P_Key index. */
+	assert_true(umad_size() < sizeof(struct ib_user_mad) || lib.header.addr.pkey_index == 3);
+}
+
+static void test_umad_send_has_a_grh_where_it_is_needed(void **state)
+{
+	struct rcm_sa_address to = { .global = true, .gid.raw = { 0xfe, 0x80, [8] = 2, [15] = 2 } };
+	uint8_t mad[256] = { 0 };
+
+	(void)state;
+	assert_int_equal(rcm_umad_device.send(umad, &to, mad, 700), 0);
+	assert_int_equal(lib.header.addr.grh_present, 1);
+	assert_memory_equal(lib.header.addr.gid, to.gid.raw, 16);
+}
+
+static void test_umad_send_tells_the_true_cause_of_a_failure(void **state)
+{
+	struct rcm_sa_address to = { 0 };
+	uint8_t mad[256] = { 0 };
+
+	(void)state;
+	lib.send_errno = EINVAL;
+	assert_int_equal(rcm_umad_device.send(umad, &to, mad, 700), -EINVAL);
+	lib.send_errno = EIO;
+	assert_int_equal(rcm_umad_device.send(umad, &to, mad, 700), -EIO);
+}
+
+static void test_umad_receive_with_nothing_there_is_eagain(void **state)
+{
+	(void)state;
+	assert_int_equal(rcm_umad_device.recv(umad, &message), -EAGAIN);
+	assert_int_equal(rcm_umad_device.recv(umad, &message), -EAGAIN);
+}
+
+static void test_umad_receive_gives_the_mad(void **state)
+{
+	uint8_t mad[256];
+
+	(void)state;
+	memset(mad, 0x77, sizeof(mad));
+	lib.message = mad;
+	lib.length = sizeof(mad);
+	assert_int_equal(rcm_umad_device.recv(umad, &message), 0);
+	assert_int_equal(message.len, sizeof(mad));
+	assert_memory_equal(message.mad, mad, sizeof(mad));
+	assert_false(message.timed_out);
+}
+
+static void test_umad_receive_of_a_timeout_has_the_header_alone(void **state)
+{
+	uint8_t mad[24] = { [15] = 9 };
+
+	(void)state;
+	lib.message = mad;
+	lib.length = sizeof(mad);
+	lib.status = ETIMEDOUT;
+	assert_int_equal(rcm_umad_device.recv(umad, &message), 0);
+	assert_true(message.timed_out);
+	assert_int_equal(message.len, 24);
+	assert_int_equal(rcm_wire_tid(message.mad), 9);
+}
+
+static void test_umad_receive_grows_for_a_table_and_shrinks_again(void **state)
+{
+	size_t len = 56 + 4096 * 176;
+	uint8_t *table = malloc(len), small[256] = { 0 };
+
+	(void)state;
+	assert_non_null(table);
+	memset(table, 0x33, len);
+	lib.message = table;
+	lib.length = (int)len;
+	assert_int_equal(rcm_umad_device.recv(umad, &message), 0);
+	assert_int_equal(message.len, len);
+	assert_memory_equal(message.mad, table, len);
+	lib.message = small;
+	lib.length = sizeof(small);
+	assert_int_equal(rcm_umad_device.recv(umad, &message), 0);
+	assert_int_equal(message.len, sizeof(small));
+	free(table);
+}
+
+static void test_umad_receive_of_more_than_the_limit_is_emsgsize_with_its_first_bytes(void **state)
+{
+	uint8_t mad[256] = { [15] = 6 };
+
+	(void)state;
+	lib.message = mad;
+	lib.length = RCM_SA_ANSWER_MAX + 1;
+	assert_int_equal(rcm_umad_device.recv(umad, &message), -EMSGSIZE);
+	assert_int_equal(message.len, 256);
+	assert_int_equal(rcm_wire_tid(message.mad), 6);
+}
+
+static void test_umad_receive_from_a_device_that_is_gone_is_its_error(void **state)
+{
+	(void)state;
+	lib.recv_errno = EIO;
+	assert_int_equal(rcm_umad_device.recv(umad, &message), -EIO);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		TEST(test_umad_descriptor_is_close_on_exec),
+		TEST(test_umad_open_tells_the_true_cause_of_a_failure),
+		TEST(test_umad_open_without_an_agent_closes_the_port_again),
+		TEST(test_umad_send_goes_to_the_sa_with_a_timeout_and_no_retries),
+		TEST(test_umad_send_has_a_grh_where_it_is_needed),
+		TEST(test_umad_send_tells_the_true_cause_of_a_failure),
+		TEST(test_umad_receive_with_nothing_there_is_eagain),
+		TEST(test_umad_receive_gives_the_mad),
+		TEST(test_umad_receive_of_a_timeout_has_the_header_alone),
+		TEST(test_umad_receive_grows_for_a_table_and_shrinks_again),
+		TEST(test_umad_receive_of_more_than_the_limit_is_emsgsize_with_its_first_bytes),
+		TEST(test_umad_receive_from_a_device_that_is_gone_is_its_error),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
