@@ -6,15 +6,12 @@
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-
-#define HASH_NONFATAL_OOM 1
-#include <uthash.h>
 
 #include "base/clock.h"
+#include "base/stamp.h"
+#include "base/table.h"
 
 enum {
 	SERVICE_LEN = 64,	/* longest name remembered; IANA's have at most 15 characters (RFC 6335 5.1) */
@@ -26,7 +23,7 @@ enum {
 #define LOOK_NS (100 * RCM_NS_PER_MS)
 
 struct entry {
-	char key[SERVICE_LEN + 4];	/* name, '/', 't' or 'u' */
+	char key[SERVICE_LEN + 2];	/* 't' or 'u', then the name */
 	int port;			/* host order, or -errno */
 	UT_hash_handle hh;
 };
@@ -34,7 +31,7 @@ struct entry {
 /* The resolver thread's alone. */
 static struct {
 	struct entry *entries;
-	struct stat file;		/* as it was when they were read */
+	struct rcm_stamp file;		/* as it was when they were read */
 	uint64_t looked;		/* ns */
 } memory;
 
@@ -82,19 +79,12 @@ static void forget(void)
 static void refresh(void)
 {
 	uint64_t now = rcm_clock_now();
-	struct stat st;
 
 	if (memory.looked && now - memory.looked < LOOK_NS)
 		return;
 	memory.looked = now;
-	if (stat("/etc/services", &st))
-		memset(&st, 0, sizeof(st));
-	if (st.st_ino == memory.file.st_ino && st.st_dev == memory.file.st_dev &&
-	    st.st_size == memory.file.st_size && st.st_mtim.tv_sec == memory.file.st_mtim.tv_sec &&
-	    st.st_mtim.tv_nsec == memory.file.st_mtim.tv_nsec)
-		return;
-	forget();
-	memory.file = st;
+	if (rcm_stamp_update(&memory.file, "/etc/services"))
+		forget();
 }
 
 /* Port in host order, or -errno. The C library does the reading, so that nsswitch's services line counts. */
@@ -129,13 +119,13 @@ static void remember(const char *key, int port)
 
 int rcm_service_port(const char *service, bool udp, uint16_t *ret_port)
 {
-	char key[SERVICE_LEN + 4];
+	char key[SERVICE_LEN + 2] = { udp ? 'u' : 't' };
 	struct entry *entry;
 	int port;
 
 	if (strlen(service) > SERVICE_LEN)
 		return -ENOENT;
-	snprintf(key, sizeof(key), "%s/%c", service, udp ? 'u' : 't');
+	strcpy(key + 1, service);
 	refresh();
 	HASH_FIND_STR(memory.entries, key, entry);
 	port = entry ? entry->port : ask(service, udp);

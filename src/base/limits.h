@@ -7,6 +7,7 @@ enum {
 	RCM_SERVICE_NAME_MAX = 63,	/* bytes of an SA service name; the 64th is its NUL */
 	RCM_RESULTS_MAX = 4096,		/* results handed out in one list; the event tells how many there were */
 	RCM_KEPT_MAX = 4096,		/* answers kept for later requests */
+	RCM_KEPT_BYTES_MAX = 16 << 20,	/* bytes that all of them may take */
 	RCM_TTL_MAX_S = 3600,		/* longest time an answer is kept, whatever its TTL says */
 	RCM_TTL_NEGATIVE_S = 1,		/* how long "no such name" is kept */
 	RCM_DNS_WINDOW = 128,		/* names in flight at the name servers */
@@ -18,6 +19,7 @@ enum {
 	RCM_SA_ANSWER_MAX = 16 << 20,	/* bytes of one SA answer: 95,000 service records */
 	RCM_SA_IDLE_MS = 10000,		/* a port is closed after so long without a question */
 	RCM_SA_DEADLINE_MS = 4000,	/* default for a whole SA resolution */
+	RCM_TURN_REQUESTS = 256,	/* requests begun per turn, so that a burst of them delays no answer */
 	RCM_TURN_EVENTS = 64,		/* descriptors served per epoll_wait */
 	RCM_TEXT_MAX = 192,		/* bytes of an event's explanation, NUL included */
 };

@@ -79,12 +79,17 @@ int rcm_loop_turn(struct rcm_loop *loop, int max_wait_ms)
 {
 	struct epoll_event events[RCM_TURN_EVENTS];
 	struct rcm_source *batch[RCM_TURN_EVENTS];
-	int n;
+	int n, wait_ms, ret;
 
-	n = epoll_wait(loop->epfd, events, RCM_TURN_EVENTS,
-		       rcm_timers_wait_ms(loop, rcm_clock_now(), max_wait_ms));
-	if (n < 0 && errno != EINTR)
-		return rcm_errno();
+	wait_ms = rcm_timers_wait_ms(loop, rcm_clock_now(), max_wait_ms);
+	if (loop->before_wait)
+		loop->before_wait(loop);
+	n = epoll_wait(loop->epfd, events, RCM_TURN_EVENTS, wait_ms);
+	ret = n < 0 && errno != EINTR ? rcm_errno() : 0;
+	if (loop->after_wait)
+		loop->after_wait(loop);
+	if (ret)
+		return ret;
 	loop->now = rcm_clock_now();
 	for (int i = 0; i < n; i++)
 		batch[i] = events[i].data.ptr;

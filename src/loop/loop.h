@@ -29,6 +29,10 @@ struct rcm_loop {
 	uint64_t now;			/* ns; taken once a turn, after the wait */
 	struct rcm_source **batch;	/* sources still to be served in this turn */
 	unsigned batched;
+
+	/* Called, where set, right before and right after the wait: the owner lets go of what others want meanwhile. */
+	void (*before_wait)(struct rcm_loop *loop);
+	void (*after_wait)(struct rcm_loop *loop);
 };
 
 /* 0 or -errno. */

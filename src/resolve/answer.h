@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What a lookup gave: immutable once made, shared by reference. */
+#pragma once
+
+#include <stdatomic.h>
+
+#include "addr/build.h"
+#include "resolve/request.h"
+
+struct rcm_answer {
+	atomic_uint refs;
+	int status;			/* 0 or -errno */
+	uint64_t arg;			/* results found (maybe more than count), EAI_* code, or MAD status */
+	unsigned count;
+	const char *text;		/* canonical name, or of a failure the reason; or NULL */
+	size_t size;			/* bytes of the whole object */
+	struct rcm_result *results;
+	struct ibv_path_data *routes;
+};
+
+/* Ends that the engine itself makes. They take no memory. */
+enum rcm_answer_fixed {
+	RCM_ANSWER_CANCELLED, RCM_ANSWER_DEADLINE, RCM_ANSWER_NO_MEMORY, RCM_ANSWER_NO_SERVICE,
+	RCM_ANSWER_NO_SCOPE, RCM_ANSWER_OTHER_FAMILY, RCM_ANSWER_NO_GID, RCM_ANSWER_NO_PORT,
+};
+
+/* A new one for count results and routes, to be filled by its maker; text (or NULL) is copied. 0 or -ENOMEM. */
+int rcm_answer_new(unsigned count, unsigned routes, const char *text, struct rcm_answer **ret_answer);
+
+/* A failure; without memory for it the one that says so. Never NULL. */
+struct rcm_answer *rcm_answer_failed(int status, uint64_t arg, const char *text);
+
+struct rcm_answer *rcm_answer_fixed(enum rcm_answer_fixed which);
+
+/* Whether it is one of those, whether it is that one. */
+bool rcm_answer_is_fixed(const struct rcm_answer *answer);
+bool rcm_answer_is(const struct rcm_answer *answer, enum rcm_answer_fixed which);
+
+/* One more reference. */
+struct rcm_answer *rcm_answer_get(struct rcm_answer *answer);
+
+/* The EAI_* code that goes with a status. */
+int rcm_answer_eai(int status);

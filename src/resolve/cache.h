@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Answers kept for later requests, by key, until their time is over; limited in number and bytes. */
+#pragma once
+
+#include "base/heap.h"
+#include "resolve/answer.h"
+
+struct rcm_kept;
+
+/* Zeroed: empty. One thread's. */
+struct rcm_cache {
+	struct rcm_kept *table;
+	struct rcm_heap expiry;
+	size_t bytes;
+};
+
+/* A borrowed pointer to the answer kept under a key, or NULL. now in ns; one that has expired is dropped. */
+struct rcm_answer *rcm_cache_find(struct rcm_cache *cache, const void *key, unsigned key_len,
+				  unsigned hash, uint64_t now);
+
+/*
+ * Keeps an answer (taking a reference of its own) until expires, instead of an older one under the key. Those that
+ * expire first give way where there are too many. Without memory for it, it isn't kept.
+ */
+void rcm_cache_put(struct rcm_cache *cache, const void *key, unsigned key_len, unsigned hash,
+		   struct rcm_answer *answer, uint64_t now, uint64_t expires);
+
+void rcm_cache_clear(struct rcm_cache *cache);
+
+unsigned rcm_cache_count(const struct rcm_cache *cache);

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the environment sets, and when the host's own configuration has changed. */
+#include "resolve/config.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/stamp.h"
+#include "resolve/request.h"
+
+#define LOOK_NS (100 * RCM_NS_PER_MS)
+
+static const char *const files[] = {
+	"/etc/hosts", "/etc/resolv.conf", "/etc/nsswitch.conf", "/etc/gai.conf", "/etc/host.conf",
+};
+
+enum { FILES = sizeof(files) / sizeof(*files) };
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static struct rcm_config config;
+
+/* Anything but a decimal number below 2^32 - 1 counts as not set. */
+static uint32_t number(const char *name, uint32_t otherwise)
+{
+	const char *text = secure_getenv(name);
+	unsigned long value;
+
+	if (!text || !*text || strlen(text) > 10 || text[strspn(text, "0123456789")])
+		return otherwise;
+	value = strtoul(text, NULL, 10);
+	return value < UINT32_MAX ? (uint32_t)value : otherwise;
+}
+
+static void read_environment(void)
+{
+	config.deadline_ms = number("RAI_DEADLINE_MS", RCM_DEADLINE_DEFAULT);
+	config.sa_keep_ms = number("RAI_SA_KEEP_MS", 0);
+}
+
+const struct rcm_config *rcm_config_get(void)
+{
+	pthread_once(&once, read_environment);
+	return &config;
+}
+
+bool rcm_config_files_changed(uint64_t now)
+{
+	static struct rcm_stamp stamps[FILES];
+	static uint64_t looked;
+	bool changed = false, first = !looked;
+
+	if (looked && now - looked < LOOK_NS)
+		return false;
+	looked = now;
+	for (unsigned i = 0; i < FILES; i++)
+		changed |= rcm_stamp_update(&stamps[i], files[i]);
+	return changed && !first;
+}

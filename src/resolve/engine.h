@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The resolver's thread and what it owns: requests, flights, kept answers, back ends. Inside src/resolve only. */
+#pragma once
+
+#include <stdatomic.h>
+#include <sys/queue.h>
+
+#include "loop/timer.h"
+#include "resolve/answer.h"
+#include "resolve/cache.h"
+#include "resolve/request.h"
+
+struct rcm_engine;
+struct rcm_flight;
+struct rcm_record_lookup;
+
+/*
+ * Where a request is; each change is made by the function named.
+ * POSTED   on the way to the engine, or in its backlog	(rcm_request_start, rcm_flight_reset)
+ * WAITING  on a flight					(rcm_flight_join)
+ * ENDED    has its answer; delivered at the turn's end	(rcm_request_end)
+ */
+enum rcm_request_state { RCM_REQUEST_POSTED, RCM_REQUEST_WAITING, RCM_REQUEST_ENDED };
+
+struct rcm_request {
+	atomic_uint refs;			/* the caller's and the engine's */
+	atomic_bool cancelled;
+	enum rcm_request_state state;		/* the rest is the engine's, once posted */
+	uint16_t port;				/* host order */
+	bool fresh;
+	bool service_is_name;			/* its port is still to be looked up */
+	enum rcm_dns_source source;
+	rcm_outcome_fn *done;
+	void *arg;
+	uint64_t deadline;			/* ns; 0: none */
+	struct rcm_hints hints;
+	struct rcm_gid port_gid;
+	const struct rcm_sa_ops *sa;
+	STAILQ_ENTRY(rcm_request) queued;	/* posted, backlog or ended */
+	STAILQ_ENTRY(rcm_request) cancels;
+	TAILQ_ENTRY(rcm_request) waiter;
+	struct rcm_flight *flight;
+	struct rcm_answer *answer;
+	struct rcm_timer timer;
+	const char *node, *service;		/* behind the key; NULL: none */
+	unsigned key_hash, key_len;
+	uint8_t key[];
+};
+
+STAILQ_HEAD(rcm_requests, rcm_request);
+TAILQ_HEAD(rcm_waiters, rcm_request);
+
+/* An SA client that is in use. */
+struct rcm_sa_client {
+	const struct rcm_sa_ops *ops;		/* NULL: free slot */
+	struct rcm_sa *sa;
+};
+
+enum { RCM_SA_CLIENTS = 4 };			/* ours, the kernel's, and room for tests */
+
+/* Back ends; tests put others in place. */
+struct rcm_backends {
+	const struct rcm_dns_ops *dns;
+	const struct rcm_sa_ops *sa;		/* where a question names none */
+	int (*sa_ports)(struct rcm_sa_port *ports, unsigned max);
+};
+
+struct rcm_engine {
+	struct rcm_loop loop;
+	struct rcm_backends backends;
+	struct rcm_dns *dns;			/* NULL: not opened yet */
+	struct rcm_sa_client sa[RCM_SA_CLIENTS];
+	struct rcm_flight *flights;		/* by key */
+	struct rcm_cache cache;
+	struct rcm_requests backlog;		/* taken from the post box, not begun */
+	struct rcm_requests ended;
+};
+
+/* Events counted and levels shown by rcm_engine_stats(). */
+enum rcm_count {
+	RCM_COUNT_STARTED, RCM_COUNT_RESOLVED, RCM_COUNT_FAILED, RCM_COUNT_CANCELLED, RCM_COUNT_KEPT_HITS,
+	RCM_COUNT_SHARED, RCM_COUNT_LOOKUPS, RCM_COUNT_TIMEOUTS, RCM_COUNTS
+};
+
+void rcm_engine_count(enum rcm_count which);
+
+/* Posts a request, or its cancelling (takes over a reference), and wakes the engine where it sleeps. Any thread. */
+void rcm_engine_post(struct rcm_request *request);
+void rcm_engine_post_cancel(struct rcm_request *request);
+
+/* Starts the thread where it isn't running: 0, -EAGAIN, -EMFILE, -ENOMEM. Any thread. */
+int rcm_engine_start(void);
+
+/* Other back ends. Tests only, before the first request. */
+void rcm_engine_use(const struct rcm_backends *backends);
+
+/* On the engine's thread: begins what was posted, or ends it at once. */
+void rcm_request_begin(struct rcm_engine *engine, struct rcm_request *request);
+
+/* On the engine's thread: the application wants it to end. */
+void rcm_request_stop(struct rcm_engine *engine, struct rcm_request *request);
+
+/* On the engine's thread: settles the outcome, taking over the reference to answer. The request waits nowhere any more. */
+void rcm_request_end(struct rcm_engine *engine, struct rcm_request *request, struct rcm_answer *answer);
+
+/* On the engine's thread: calls the completion of an ended request and gives up the engine's reference. */
+void rcm_request_deliver(struct rcm_request *request);

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* One lookup at a back end, shared by all equal requests. */
+#include "resolve/flight.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "resolve/host.h"
+#include "resolve/record.h"
+
+/* Who has less than this left when a lookup runs out of time shares its fate. */
+#define SPARE_NS (10 * RCM_NS_PER_MS)
+
+static int flight_new(struct rcm_engine *engine, const struct rcm_request *request,
+		      struct rcm_flight **ret_flight)
+{
+	struct rcm_flight *flight = malloc(sizeof(*flight) + request->key_len);
+
+	if (!flight)
+		return -ENOMEM;
+	*flight = (struct rcm_flight){
+		.engine = engine, .deadline = request->deadline, .key_len = request->key_len,
+	};
+	TAILQ_INIT(&flight->waiters);
+	memcpy(flight->key, request->key, request->key_len);
+	HASH_ADD_KEYPTR_BYHASHVALUE(hh, engine->flights, flight->key, flight->key_len,
+				    request->key_hash, flight);
+	if (!flight->hh.tbl) {
+		free(flight);
+		return -ENOMEM;
+	}
+	*ret_flight = flight;
+	return 0;
+}
+
+/* Its lookup must be over. */
+static void flight_free(struct rcm_flight *flight)
+{
+	HASH_DEL(flight->engine->flights, flight);
+	free(flight);
+}
+
+static int start(struct rcm_flight *flight, const struct rcm_request *request)
+{
+	rcm_engine_count(RCM_COUNT_LOOKUPS);
+	return request->hints.flags & RAI_SA ? rcm_record_start(flight, request) :
+					       rcm_host_start(flight, request);
+}
+
+int rcm_flight_join(struct rcm_engine *engine, struct rcm_request *request)
+{
+	struct rcm_flight *flight;
+	int ret;
+
+	HASH_FIND_BYHASHVALUE(hh, engine->flights, request->key, request->key_len, request->key_hash,
+			      flight);
+	if (flight) {
+		rcm_engine_count(RCM_COUNT_SHARED);
+	} else {
+		ret = flight_new(engine, request, &flight);
+		if (ret)
+			return ret;
+		ret = start(flight, request);
+		if (ret) {
+			flight_free(flight);
+			return ret;
+		}
+	}
+	request->state = RCM_REQUEST_WAITING;
+	request->flight = flight;
+	TAILQ_INSERT_TAIL(&flight->waiters, request, waiter);
+	return 0;
+}
+
+static void detach(struct rcm_request *request)
+{
+	TAILQ_REMOVE(&request->flight->waiters, request, waiter);
+	request->flight = NULL;
+}
+
+void rcm_flight_leave(struct rcm_request *request)
+{
+	struct rcm_flight *flight = request->flight;
+
+	detach(request);
+	if (!TAILQ_EMPTY(&flight->waiters))
+		return;
+	if (flight->host)
+		rcm_host_cancel(flight);
+	if (flight->record)
+		rcm_record_cancel(flight->record);
+	flight_free(flight);
+}
+
+/* Ran out of the time that its first request had, while this one has more. */
+static bool ended_early(const struct rcm_flight *flight, const struct rcm_request *request, int status)
+{
+	if ((status != -ETIMEDOUT && status != -EBUSY) || !flight->deadline)
+		return false;
+	return !request->deadline || request->deadline > flight->engine->loop.now + SPARE_NS;
+}
+
+void rcm_flight_land(struct rcm_flight *flight, struct rcm_answer *answer)
+{
+	struct rcm_engine *engine = flight->engine;
+	struct rcm_waiters waiters = TAILQ_HEAD_INITIALIZER(waiters);
+	struct rcm_request *request;
+	int ret;
+
+	/* Out of the table first, so that who joins again gets a new one. */
+	HASH_DEL(engine->flights, flight);
+	TAILQ_CONCAT(&waiters, &flight->waiters, waiter);
+	while ((request = TAILQ_FIRST(&waiters))) {
+		TAILQ_REMOVE(&waiters, request, waiter);
+		request->flight = NULL;
+		if (!ended_early(flight, request, answer->status)) {
+			rcm_request_end(engine, request, rcm_answer_get(answer));
+			continue;
+		}
+		ret = rcm_flight_join(engine, request);
+		if (ret)
+			rcm_request_end(engine, request, rcm_answer_failed(ret, 0, NULL));
+	}
+	rcm_answer_put(answer);
+	free(flight);
+}
+
+void rcm_flight_reset(struct rcm_engine *engine)
+{
+	struct rcm_requests again = STAILQ_HEAD_INITIALIZER(again);
+	struct rcm_flight *flight, *next;
+	struct rcm_request *request;
+
+	HASH_ITER(hh, engine->flights, flight, next) {
+		while ((request = TAILQ_FIRST(&flight->waiters))) {
+			detach(request);
+			rcm_timer_stop(&engine->loop, &request->timer);
+			request->state = RCM_REQUEST_POSTED;
+			STAILQ_INSERT_TAIL(&again, request, queued);
+		}
+		rcm_record_free(flight->record);
+		flight_free(flight);
+	}
+	STAILQ_CONCAT(&again, &engine->backlog);
+	engine->backlog = (struct rcm_requests)STAILQ_HEAD_INITIALIZER(engine->backlog);
+	STAILQ_CONCAT(&engine->backlog, &again);
+}
+
+unsigned rcm_flight_count(const struct rcm_engine *engine)
+{
+	return HASH_COUNT(engine->flights);
+}

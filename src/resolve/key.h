@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The bytes by which equal lookups are known. Pure. */
+#pragma once
+
+#include "addr/hints.h"
+#include "base/limits.h"
+#include "dns/dns.h"
+#include "sa/sa.h"
+
+/* Longest key of a service; one of a name takes 3 bytes more than the name. */
+enum { RCM_KEY_SERVICE_MAX = 27 + RCM_SERVICE_NAME_MAX };
+
+/* A name, of which case doesn't count, a trailing dot does. to: 3 + strlen(node) bytes. Returns the length. */
+unsigned rcm_key_host(uint8_t *to, const char *node, int family, enum rcm_dns_source source);
+
+/*
+ * A service of the SA, of which case counts. client: any pointer that tells SA clients apart. to: RCM_KEY_SERVICE_MAX
+ * bytes. Returns the length.
+ */
+unsigned rcm_key_service(uint8_t *to, const struct rcm_hints *hints, const char *service,
+			 const struct rcm_gid *port, const void *client);

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* One caller's resolution, from the call to the completion. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "addr/service.h"
+#include "base/container.h"
+#include "base/err.h"
+#include "resolve/config.h"
+#include "resolve/flight.h"
+#include "resolve/host.h"
+#include "resolve/key.h"
+#include "resolve/record.h"
+
+static bool is_sa(const struct rcm_request *request)
+{
+	return request->hints.flags & RAI_SA;
+}
+
+static uint64_t deadline_of(const struct rcm_question *question)
+{
+	uint32_t ms = question->deadline_ms;
+
+	if (ms == RCM_DEADLINE_DEFAULT)
+		ms = rcm_config_get()->deadline_ms;
+	/* Names: the resolv.conf's timeouts, which the back end keeps. */
+	if (ms == RCM_DEADLINE_DEFAULT)
+		ms = question->hints.flags & RAI_SA ? RCM_SA_DEADLINE_MS : 0;
+	return ms ? rcm_clock_now() + ms * RCM_NS_PER_MS : 0;
+}
+
+/* Copies len - 1 characters behind the key. */
+static const char *keep_text(char **at, const char *text, size_t len)
+{
+	char *to = *at;
+
+	if (!text)
+		return NULL;
+	memcpy(to, text, len - 1);
+	to[len - 1] = '\0';
+	*at += len;
+	return to;
+}
+
+static void make_key(struct rcm_request *request, const struct rcm_question *question)
+{
+	if (is_sa(request))
+		request->key_len = rcm_key_service(request->key, &question->hints, question->service,
+						   &question->port, question->sa);
+	else if (question->node)
+		request->key_len = rcm_key_host(request->key, question->node, question->hints.family,
+						question->source);
+	else
+		return;
+	HASH_VALUE(request->key, request->key_len, request->key_hash);
+}
+
+/* A service longer than a name can be is cut: it is still too long to be found. */
+static size_t text_size(const char *text)
+{
+	return text ? strnlen(text, RCM_NODE_MAX) + 1 : 0;
+}
+
+/* What can be known of the service without a file. A number beyond 65535 is looked up as a name, in vain. */
+static void take_service(struct rcm_request *request, const char *service)
+{
+	if (service && !is_sa(request))
+		request->service_is_name = rcm_service_number(service, &request->port) != 1;
+}
+
+static int request_new(const struct rcm_question *question, struct rcm_request **ret_request)
+{
+	size_t node_len = text_size(question->node), service_len = text_size(question->service);
+	size_t key_max = question->hints.flags & RAI_SA ? RCM_KEY_SERVICE_MAX : node_len + 3;
+	struct rcm_request *request;
+	char *at;
+
+	request = malloc(sizeof(*request) + key_max + node_len + service_len);
+	if (!request)
+		return -ENOMEM;
+	*request = (struct rcm_request){
+		.refs = 2, .hints = question->hints, .port_gid = question->port, .sa = question->sa,
+		.fresh = question->fresh, .source = question->source, .deadline = deadline_of(question),
+	};
+	make_key(request, question);
+	at = (char *)request->key + key_max;
+	request->node = keep_text(&at, question->node, node_len);
+	request->service = keep_text(&at, question->service, service_len);
+	take_service(request, question->service);
+	*ret_request = request;
+	return 0;
+}
+
+int rcm_request_start(const struct rcm_question *question, rcm_outcome_fn *done, void *arg,
+		      struct rcm_request **ret_request)
+{
+	struct rcm_request *request;
+	int ret;
+
+	ret = rcm_engine_start();
+	if (ret)
+		return ret;
+	ret = request_new(question, &request);
+	if (ret)
+		return ret;
+	request->done = done;
+	request->arg = arg;
+	*ret_request = request;
+	rcm_engine_count(RCM_COUNT_STARTED);
+	rcm_engine_post(request);
+	return 0;
+}
+
+void rcm_request_put(struct rcm_request *request)
+{
+	if (!request || atomic_fetch_sub_explicit(&request->refs, 1, memory_order_acq_rel) != 1)
+		return;
+	rcm_answer_put(request->answer);
+	free(request);
+}
+
+void rcm_request_cancel(struct rcm_request *request)
+{
+	if (atomic_exchange_explicit(&request->cancelled, true, memory_order_relaxed))
+		return;
+	atomic_fetch_add_explicit(&request->refs, 1, memory_order_relaxed);
+	rcm_engine_post_cancel(request);
+}
+
+void rcm_request_end(struct rcm_engine *engine, struct rcm_request *request, struct rcm_answer *answer)
+{
+	rcm_timer_stop(&engine->loop, &request->timer);
+	request->state = RCM_REQUEST_ENDED;
+	request->answer = answer;
+	STAILQ_INSERT_TAIL(&engine->ended, request, queued);
+}
+
+static void leave_and_end(struct rcm_engine *engine, struct rcm_request *request,
+			  struct rcm_answer *answer)
+{
+	rcm_flight_leave(request);
+	rcm_request_end(engine, request, answer);
+}
+
+void rcm_request_stop(struct rcm_engine *engine, struct rcm_request *request)
+{
+	/* One still in the backlog sees that it is cancelled when its turn comes. */
+	if (request->state == RCM_REQUEST_WAITING)
+		leave_and_end(engine, request, rcm_answer_fixed(RCM_ANSWER_CANCELLED));
+}
+
+static void deadline_reached(struct rcm_timer *timer)
+{
+	struct rcm_request *request = rcm_container(timer, struct rcm_request, timer);
+	const struct rcm_flight *flight = request->flight;
+	struct rcm_answer *answer = NULL;
+
+	if (flight->record)
+		answer = rcm_record_partial(flight->record);
+	if (!answer)
+		answer = rcm_answer_fixed(RCM_ANSWER_DEADLINE);
+	leave_and_end(flight->engine, request, answer);
+}
+
+/* Port of a service name. Where both transports are open, any that has it will do. */
+static int find_port(struct rcm_request *request)
+{
+	bool udp = request->hints.qp_type == IBV_QPT_UD;
+	int ret;
+
+	ret = rcm_service_port(request->service, udp, &request->port);
+	if (ret == -ENOENT && !request->hints.qp_type)
+		ret = rcm_service_port(request->service, true, &request->port);
+	return ret;
+}
+
+/* An answer that needs no lookup, or NULL. */
+static struct rcm_answer *answer_at_once(struct rcm_request *request)
+{
+	const struct rcm_hints *hints = &request->hints;
+	int ret;
+
+	if (is_sa(request))
+		return NULL;
+	ret = request->service_is_name ? find_port(request) : 0;
+	if (ret == -ENOENT)
+		return rcm_answer_fixed(RCM_ANSWER_NO_SERVICE);
+	if (ret)
+		return rcm_answer_failed(ret, 0, NULL);
+	if (!request->node)
+		return rcm_host_local(hints->family, hints->flags & RAI_PASSIVE);
+	return rcm_host_number(request->node, hints->family);
+}
+
+static struct rcm_answer *kept_answer(struct rcm_engine *engine, const struct rcm_request *request)
+{
+	struct rcm_answer *answer;
+
+	if (request->fresh || (is_sa(request) && !rcm_config_get()->sa_keep_ms))
+		return NULL;
+	if (rcm_config_files_changed(engine->loop.now) ||
+	    (is_sa(request) && rcm_record_ports_changed(engine)))
+		rcm_cache_clear(&engine->cache);
+	answer = rcm_cache_find(&engine->cache, request->key, request->key_len, request->key_hash,
+				engine->loop.now);
+	if (!answer)
+		return NULL;
+	rcm_engine_count(RCM_COUNT_KEPT_HITS);
+	return rcm_answer_get(answer);
+}
+
+void rcm_request_begin(struct rcm_engine *engine, struct rcm_request *request)
+{
+	struct rcm_answer *answer = NULL;
+	int ret;
+
+	if (atomic_load_explicit(&request->cancelled, memory_order_relaxed))
+		answer = rcm_answer_fixed(RCM_ANSWER_CANCELLED);
+	else if (request->deadline && request->deadline <= engine->loop.now)
+		answer = rcm_answer_fixed(RCM_ANSWER_DEADLINE);
+	if (!answer)
+		answer = answer_at_once(request);
+	if (!answer)
+		answer = kept_answer(engine, request);
+	if (!answer) {
+		ret = rcm_flight_join(engine, request);
+		if (ret)
+			answer = rcm_answer_failed(ret, 0, NULL);
+	}
+	if (answer)
+		rcm_request_end(engine, request, answer);
+	else if (request->deadline)
+		rcm_timer_start(&engine->loop, &request->timer, request->deadline, deadline_reached);
+}
+
+/* "name host.example: no such host" */
+static void explain(const struct rcm_request *request, char *text, size_t len)
+{
+	const char *why = request->answer->text ? request->answer->text : "failed";
+
+	if (is_sa(request))
+		snprintf(text, len, "service %s at the SA: %s", request->service, why);
+	else if (rcm_answer_is(request->answer, RCM_ANSWER_NO_SERVICE) || !request->node)
+		snprintf(text, len, "service %s: %s", request->service ? request->service : "-", why);
+	else
+		snprintf(text, len, "name %s: %s", request->node, why);
+}
+
+/* Of failures that no back end made there is no MAD status, and the EAI code follows from the status. */
+static uint64_t event_arg(const struct rcm_request *request)
+{
+	const struct rcm_answer *answer = request->answer;
+
+	if (!answer->status || (answer->arg && !(is_sa(request) && rcm_answer_is_fixed(answer))))
+		return answer->arg;
+	return is_sa(request) ? 0 : (uint64_t)rcm_answer_eai(answer->status);
+}
+
+static enum rcm_count count_of(int status)
+{
+	if (!status)
+		return RCM_COUNT_RESOLVED;
+	return status == -ECANCELED ? RCM_COUNT_CANCELLED : RCM_COUNT_FAILED;
+}
+
+void rcm_request_deliver(struct rcm_request *request)
+{
+	struct rcm_answer *answer = request->answer;
+	struct rcm_outcome outcome;
+
+	outcome.status = answer->status;
+	outcome.arg = event_arg(request);
+	outcome.port = request->port;
+	outcome.answer = NULL;
+	outcome.text[0] = '\0';
+	rcm_engine_count(count_of(answer->status));
+	if (answer->status == -ETIMEDOUT)
+		rcm_engine_count(RCM_COUNT_TIMEOUTS);
+	if (answer->status) {
+		explain(request, outcome.text, sizeof(outcome.text));
+	} else {
+		outcome.answer = answer;
+		request->answer = NULL;
+	}
+	request->done(request->arg, &outcome);
+	rcm_request_put(request);
+}
