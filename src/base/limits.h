@@ -11,7 +11,7 @@ enum {
 	RCM_TTL_MAX_S = 3600,		/* longest time an answer is kept, whatever its TTL says */
 	RCM_TTL_NEGATIVE_S = 1,		/* how long "no such name" is kept */
 	RCM_DNS_WINDOW = 128,		/* names in flight at the name servers */
-	RCM_DNS_CHANNELS_MAX = 16,	/* c-ares channels, so 16 x name servers sockets */
+	RCM_DNS_CHANNELS_MAX = 16,	/* c-ares channels by UDP, and as many by TCP; each a socket per name server */
 	RCM_HOSTS_BYTES_MAX = 16 << 20,	/* of a hosts file kept in memory; a larger one is left to glibc */
 	RCM_NSS_WORKERS = 8,		/* getaddrinfo() threads, only where nsswitch.conf needs them */
 	RCM_SA_WINDOW = 16,		/* SA queries in flight per port (what Linux 6.17 lets one agent have) */

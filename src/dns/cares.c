@@ -4,204 +4,78 @@
 
 #include <ares.h>
 #include <errno.h>
-#include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
-#include <sys/socket.h>
-#include <sys/uio.h>
-#include <unistd.h>
 
 #include "base/container.h"
-#include "base/err.h"
 #include "base/limits.h"
-#include "base/log.h"
+#include "dns/sockets.h"
 #include "loop/timer.h"
 
 /* c-ares wants to be called now and then while questions are out; to ask it when exactly (ares_timeout) costs a walk
  * over all of them. */
 #define TICK_NS (50 * RCM_NS_PER_MS)
 
-enum {
-	SOCKETS = 2 * MAXNS,		/* of a channel: UDP and TCP for each server */
-	RECEIVE_BUFFER = 1 << 20,	/* a window full of answers, and more */
-	EDNS_SIZE = 1200,		/* what glibc announces */
-	NO_RCODE = -1
-};
+enum { EDNS_SIZE = 1200 };		/* what glibc announces */
 
-struct channel;
-
-struct socket {
-	struct rcm_source source;
-	struct channel *channel;
-	int fd;				/* -1: free */
-	union rcm_dns_address peer;
-};
-
+/*
+ * All questions of a channel go one way, by UDP or by TCP, and by TCP only one at a time: where a connection ends, c-ares
+ * gives up all that is out to the same server. So UDP channels take truncated answers, to be asked for again by TCP.
+ */
 struct channel {
 	TAILQ_ENTRY(channel) entry;
 	struct rcm_cares *cares;
 	struct rcm_resolv *resolv;
+	bool tcp;
 	ares_channel ares;
-	unsigned names;			/* with a question out */
+	unsigned questions;		/* out */
 	unsigned wanted;		/* of those, not dropped by who asked */
-	int rcode;			/* of the packet c-ares is working on; NO_RCODE between packets */
-	const union rcm_dns_address *speaker;	/* who sent it */
-	struct socket sockets[SOCKETS];
+	struct rcm_sockets sockets;
+};
+
+struct question {
+	TAILQ_ENTRY(question) entry;	/* of for_tcp */
+	struct rcm_cares_name *name;
+	struct channel *channel;	/* NULL: not out */
+	ns_type type;
 };
 
 struct rcm_cares {
 	struct rcm_loop *loop;
-	TAILQ_HEAD(channels, channel) channels;
-	unsigned channels_count;
-	unsigned names;
+	TAILQ_HEAD(, channel) channels;
+	unsigned channels_count[2];	/* by UDP and by TCP */
+	unsigned questions;
+	TAILQ_HEAD(, question) for_tcp;
+	struct rcm_timer tcp;		/* looks after those */
 	struct rcm_timer tick;
 	bool closing;
-	bool abandoned;
 };
 
 /* What c-ares calls back with; outlives a dropped exchange. */
 struct rcm_cares_name {
-	struct channel *channel;
 	struct rcm_exchange *exchange;	/* NULL: dropped */
 	unsigned pending;
+	struct question questions[2];
+	char text[];
 };
 
-static struct socket *find_socket(struct channel *channel, int fd)
+static void sockets_ready(struct rcm_sockets *sockets, int fd, uint32_t events)
 {
-	for (int i = 0; i < SOCKETS; i++)
-		if (channel->sockets[i].fd == fd)
-			return &channel->sockets[i];
-	return NULL;
-}
-
-static void socket_ready(struct rcm_source *source, uint32_t events)
-{
-	struct socket *socket = rcm_container(source, struct socket, source);
-	struct channel *channel = socket->channel;
+	struct channel *channel = rcm_container(sockets, struct channel, sockets);
 	/* An error is found by reading: c-ares looks at a socket only when told to read or to write. */
 	bool readable = events & ~(uint32_t)RCM_WRITABLE;
 
-	ares_process_fd(channel->ares, readable ? socket->fd : ARES_SOCKET_BAD,
-			events & RCM_WRITABLE ? socket->fd : ARES_SOCKET_BAD);
-	channel->rcode = NO_RCODE;
+	ares_process_fd(channel->ares, readable ? fd : ARES_SOCKET_BAD, events & RCM_WRITABLE ? fd : ARES_SOCKET_BAD);
+	channel->sockets.rcode = RCM_NO_RCODE;
 }
 
-static void watch_socket(void *arg, ares_socket_t fd, int readable, int writable)
-{
-	struct channel *channel = arg;
-	struct socket *socket = find_socket(channel, fd);
-	uint32_t events = (readable ? RCM_READABLE : 0U) | (writable ? RCM_WRITABLE : 0U);
-	int err = 0;
-
-	if (!socket || channel->cares->abandoned)
-		return;
-	if (!events)
-		rcm_source_remove(&socket->source);
-	else if (socket->source.loop)
-		err = rcm_source_change(&socket->source, events);
-	else
-		err = rcm_source_add(channel->cares->loop, &socket->source, fd, events, socket_ready);
-	/* Unwatched, its questions end by their timeouts. */
-	if (err)
-		rcm_error("dns: can't watch a socket: %s", strerror(-err));
-}
-
-static ares_socket_t open_socket(int family, int type, int protocol, void *arg)
-{
-	struct socket *slot = find_socket(arg, -1);
-	const int room = RECEIVE_BUFFER, on = 1;
-	int fd;
-
-	if (!slot) {
-		errno = EMFILE;
-		return ARES_SOCKET_BAD;
-	}
-	fd = socket(family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, protocol);
-	if (fd < 0)
-		return ARES_SOCKET_BAD;
-	if (type == SOCK_DGRAM)
-		setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &room, sizeof(room));
-	else
-		setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-	slot->fd = fd;
-	return fd;
-}
-
-static int close_socket(ares_socket_t fd, void *arg)
-{
-	struct channel *channel = arg;
-	struct socket *socket = find_socket(channel, fd);
-
-	if (socket) {
-		if (!channel->cares->abandoned)
-			rcm_source_remove(&socket->source);
-		socket->fd = -1;
-	}
-	return close(fd);
-}
-
-/* c-ares has no place for the scope of a link-local server. */
-static void add_scope(const struct rcm_resolv *resolv, union rcm_dns_address *peer)
-{
-	for (unsigned i = 0; i < resolv->servers_count; i++) {
-		const struct sockaddr_in6 *server = &resolv->servers[i].in6;
-
-		if (server->sin6_family == AF_INET6 &&
-		    IN6_ARE_ADDR_EQUAL(&server->sin6_addr, &peer->in6.sin6_addr))
-			peer->in6.sin6_scope_id = server->sin6_scope_id;
-	}
-}
-
-static int connect_socket(ares_socket_t fd, const struct sockaddr *address, ares_socklen_t len, void *arg)
-{
-	struct channel *channel = arg;
-	struct socket *socket = find_socket(channel, fd);
-
-	if (!socket || len > sizeof(socket->peer)) {
-		errno = EBADF;
-		return -1;
-	}
-	memset(&socket->peer, 0, sizeof(socket->peer));
-	memcpy(&socket->peer, address, len);
-	if (address->sa_family == AF_INET6)
-		add_scope(channel->resolv, &socket->peer);
-	return connect(fd, &socket->peer.sa, len);
-}
-
-/*
- * Where all servers fail, c-ares says "connection refused", whatever they answered. But it says so while it works on
- * the last answer: so the answer's rcode is noted here, and counts until the next read.
- */
-static ares_ssize_t receive(ares_socket_t fd, void *buf, size_t len, int flags, struct sockaddr *from,
-			    ares_socklen_t *from_len, void *arg)
-{
-	struct channel *channel = arg;
-	struct socket *socket = find_socket(channel, fd);
-	ssize_t n = recvfrom(fd, buf, len, flags, from, from_len);
-
-	channel->rcode = NO_RCODE;
-	channel->speaker = socket ? &socket->peer : NULL;
-	if (n >= NS_HFIXEDSZ)
-		channel->rcode = ((const unsigned char *)buf)[3] & 0xf;
-	return n;
-}
-
-static ares_ssize_t transmit(ares_socket_t fd, const struct iovec *iov, int count, void *arg)
-{
-	const struct msghdr msg = { .msg_iov = (struct iovec *)iov, .msg_iovlen = (size_t)count };
-	ssize_t n = sendmsg(fd, &msg, MSG_NOSIGNAL);
-
-	(void)arg;
-	return n;
-}
-
-static const struct ares_socket_functions socket_functions = {
-	.asocket = open_socket,
-	.aclose = close_socket,
-	.aconnect = connect_socket,
-	.arecvfrom = receive,
-	.asendv = transmit,
+static const struct ares_socket_functions functions = {
+	.asocket = rcm_socket_open,
+	.aclose = rcm_socket_close,
+	.aconnect = rcm_socket_connect,
+	.arecvfrom = rcm_socket_receive,
+	.asendv = rcm_socket_send,
 };
 
 static int status_errno(int status)
@@ -237,15 +111,16 @@ static int init_ares(struct channel *channel)
 {
 	const struct rcm_resolv *resolv = channel->resolv;
 	struct ares_options options = {
-		.flags = ARES_FLAG_NOSEARCH | ARES_FLAG_NOALIASES | (resolv->use_tcp ? ARES_FLAG_USEVC : 0) |
+		.flags = ARES_FLAG_NOSEARCH | ARES_FLAG_NOALIASES |
+			 (channel->tcp ? ARES_FLAG_USEVC : ARES_FLAG_IGNTC) |
 			 (resolv->edns ? ARES_FLAG_EDNS : 0),
 		.timeout = resolv->timeout_ms,
 		.tries = resolv->attempts,
 		.ndots = 1,
 		.ednspsz = EDNS_SIZE,
 		.lookups = (char[]){ "b" },
-		.sock_state_cb = watch_socket,
-		.sock_state_cb_data = channel,
+		.sock_state_cb = rcm_socket_watch,
+		.sock_state_cb_data = &channel->sockets,
 	};
 	int mask = ARES_OPT_FLAGS | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_NDOTS | ARES_OPT_EDNSPSZ |
 		   ARES_OPT_LOOKUPS | ARES_OPT_SERVERS | ARES_OPT_DOMAINS | ARES_OPT_SORTLIST |
@@ -254,14 +129,14 @@ static int init_ares(struct channel *channel)
 
 	if (err)
 		return err;
-	ares_set_socket_functions(channel->ares, &socket_functions, channel);
+	ares_set_socket_functions(channel->ares, &functions, &channel->sockets);
 	err = set_servers(channel);
 	if (err)
 		ares_destroy(channel->ares);
 	return err;
 }
 
-static int channel_new(struct rcm_cares *cares, struct rcm_resolv *resolv, struct channel **ret_channel)
+static int channel_new(struct rcm_cares *cares, struct rcm_resolv *resolv, bool tcp, struct channel **ret_channel)
 {
 	struct channel *channel = calloc(1, sizeof(*channel));
 	int err;
@@ -270,11 +145,8 @@ static int channel_new(struct rcm_cares *cares, struct rcm_resolv *resolv, struc
 		return -ENOMEM;
 	channel->cares = cares;
 	channel->resolv = rcm_resolv_get(resolv);
-	channel->rcode = NO_RCODE;
-	for (int i = 0; i < SOCKETS; i++) {
-		channel->sockets[i].channel = channel;
-		channel->sockets[i].fd = -1;
-	}
+	channel->tcp = tcp;
+	rcm_sockets_init(&channel->sockets, cares->loop, resolv, sockets_ready);
 	err = init_ares(channel);
 	if (err) {
 		rcm_resolv_put(channel->resolv);
@@ -282,7 +154,7 @@ static int channel_new(struct rcm_cares *cares, struct rcm_resolv *resolv, struc
 		return err;
 	}
 	TAILQ_INSERT_TAIL(&cares->channels, channel, entry);
-	cares->channels_count++;
+	cares->channels_count[tcp]++;
 	*ret_channel = channel;
 	return 0;
 }
@@ -294,7 +166,7 @@ static void channel_free(struct channel *channel)
 
 	ares_destroy(channel->ares);
 	TAILQ_REMOVE(&cares->channels, channel, entry);
-	cares->channels_count--;
+	cares->channels_count[channel->tcp]--;
 	rcm_resolv_put(channel->resolv);
 	free(channel);
 }
@@ -305,38 +177,49 @@ static void ticked(struct rcm_timer *timer)
 	struct channel *channel;
 
 	TAILQ_FOREACH(channel, &cares->channels, entry)
-		if (channel->names)
+		if (channel->questions)
 			ares_process_fd(channel->ares, ARES_SOCKET_BAD, ARES_SOCKET_BAD);
-	if (cares->names)
+	if (cares->questions)
 		rcm_timer_start(cares->loop, &cares->tick, cares->loop->now + TICK_NS, ticked);
 }
 
+static bool has_place(const struct channel *channel)
+{
+	return channel->tcp ? !channel->questions : channel->questions <= 2 * (RCM_DNS_WINDOW - 1);
+}
+
+static bool is_useless(const struct channel *channel)
+{
+	return !channel->questions ||
+	       (!channel->wanted && channel->cares->channels_count[channel->tcp] == RCM_DNS_CHANNELS_MAX);
+}
+
 /* Looks for a channel to resolv's servers that has a place for a name, and frees what nobody needs on the way. */
-static struct channel *find_channel(struct rcm_cares *cares, const struct rcm_resolv *resolv)
+static struct channel *find_channel(struct rcm_cares *cares, const struct rcm_resolv *resolv, bool tcp)
 {
 	struct channel *channel, *next, *found = NULL;
 
 	for (channel = TAILQ_FIRST(&cares->channels); channel; channel = next) {
-		bool ours = channel->resolv == resolv;
-
 		next = TAILQ_NEXT(channel, entry);
-		if (ours && !found && channel->names < RCM_DNS_WINDOW)
+		if (!found && channel->resolv == resolv && channel->tcp == tcp && has_place(channel))
 			found = channel;
-		else if (!channel->names || (!channel->wanted && cares->channels_count == RCM_DNS_CHANNELS_MAX))
+		else if (is_useless(channel))
 			channel_free(channel);
 	}
 	return found;
 }
 
-static int take_channel(struct rcm_cares *cares, struct rcm_resolv *resolv, struct channel **ret_channel)
+static int take_channel(struct rcm_cares *cares, struct rcm_resolv *resolv, bool tcp, struct channel **ret_channel)
 {
-	struct channel *channel = find_channel(cares, resolv);
+	struct channel *channel = find_channel(cares, resolv, tcp);
 
 	if (channel) {
 		*ret_channel = channel;
 		return 0;
 	}
-	return cares->channels_count < RCM_DNS_CHANNELS_MAX ? channel_new(cares, resolv, ret_channel) : -EAGAIN;
+	if (cares->channels_count[tcp] == RCM_DNS_CHANNELS_MAX)
+		return -EAGAIN;
+	return channel_new(cares, resolv, tcp, ret_channel);
 }
 
 static enum rcm_dns_verdict verdict_of(int status)
@@ -368,10 +251,13 @@ static enum rcm_dns_verdict verdict_of(int status)
 	}
 }
 
-/* No message: all servers failed. The answer being worked on, if any, was the last of their failures. */
+/*
+ * No message: all servers failed, and c-ares says "connection refused", whatever they answered. But it says so while it
+ * works on the last answer, whose rcode is still noted.
+ */
 static enum rcm_dns_verdict verdict_without_message(const struct channel *channel, int status)
 {
-	switch (channel->rcode) {
+	switch (channel->sockets.rcode) {
 	case ns_r_servfail:
 		return RCM_DNS_SERVFAIL;
 	case ns_r_refused:
@@ -383,73 +269,140 @@ static enum rcm_dns_verdict verdict_without_message(const struct channel *channe
 	}
 }
 
-static void answered(struct rcm_cares_name *name, ns_type type, int status, const unsigned char *bytes, int len)
+/* The name's questions end here, each once; the last takes the name with it. */
+static void end_question(struct question *question, const struct rcm_cares_answer *answer)
 {
-	struct channel *channel = name->channel;
+	struct rcm_cares_name *name = question->name;
 	struct rcm_exchange *exchange = name->exchange;
 	bool last = !--name->pending;
-	struct rcm_cares_answer answer = { .type = type, .bytes = bytes, .len = (size_t)len };
 
-	answer.verdict = bytes ? verdict_of(status) : verdict_without_message(channel, status);
-	answer.server = bytes || answer.verdict != verdict_of(status) ? channel->speaker : NULL;
 	if (last) {
-		channel->names--;
-		channel->wanted -= exchange != NULL;
-		channel->cares->names--;
 		free(name);
 		if (exchange)
 			exchange->name = NULL;
 	}
-	if (exchange && !channel->cares->closing)
-		exchange->answered(exchange, &answer, last);
+	if (exchange)
+		exchange->answered(exchange, answer, last);
 }
 
-static void answered_a(void *arg, int status, int timeouts, unsigned char *bytes, int len)
+static void ask_by_tcp(struct rcm_timer *timer);
+
+static void wake_tcp(struct rcm_cares *cares)
 {
-	(void)timeouts;
-	answered(arg, ns_t_a, status, bytes, len);
+	if (!TAILQ_EMPTY(&cares->for_tcp))
+		rcm_timer_start(cares->loop, &cares->tcp, 0, ask_by_tcp);
 }
 
-static void answered_aaaa(void *arg, int status, int timeouts, unsigned char *bytes, int len)
+static void put_channel(struct question *question)
 {
+	struct channel *channel = question->channel;
+
+	channel->questions--;
+	channel->wanted -= question->name->exchange != NULL;
+	channel->cares->questions--;
+	question->channel = NULL;
+	if (channel->tcp)
+		wake_tcp(channel->cares);
+}
+
+static void answered(void *arg, int status, int timeouts, unsigned char *bytes, int len)
+{
+	struct question *question = arg;
+	struct channel *channel = question->channel;
+	struct rcm_cares *cares = channel->cares;
+	struct rcm_cares_answer answer = { .type = question->type, .bytes = bytes, .len = (size_t)len };
+
 	(void)timeouts;
-	answered(arg, ns_t_aaaa, status, bytes, len);
+	put_channel(question);
+	if (cares->closing)
+		question->name->exchange = NULL;
+	if (bytes && channel->sockets.cut && !channel->tcp && question->name->exchange) {
+		TAILQ_INSERT_TAIL(&cares->for_tcp, question, entry);
+		wake_tcp(cares);
+		return;
+	}
+	answer.verdict = bytes ? verdict_of(status) : verdict_without_message(channel, status);
+	answer.server = bytes || answer.verdict != verdict_of(status) ? channel->sockets.speaker : NULL;
+	end_question(question, &answer);
+}
+
+/* An answer may come at once: when the name's last has, the question is gone. */
+static void put_question(struct question *question, struct channel *channel)
+{
+	struct rcm_cares *cares = channel->cares;
+
+	question->channel = channel;
+	channel->questions++;
+	channel->wanted += question->name->exchange != NULL;
+	if (!cares->questions++)
+		rcm_timer_start(cares->loop, &cares->tick, cares->loop->now + TICK_NS, ticked);
+	ares_query(channel->ares, question->name->text, ns_c_in, question->type, answered, question);
+}
+
+/* Not from c-ares' own callback, where no channel may be freed. */
+static void ask_by_tcp(struct rcm_timer *timer)
+{
+	struct rcm_cares *cares = rcm_container(timer, struct rcm_cares, tcp);
+	struct question *question;
+	struct channel *channel;
+
+	while ((question = TAILQ_FIRST(&cares->for_tcp))) {
+		const struct rcm_cares_answer failure = { .type = question->type, .verdict = RCM_DNS_NOMEM };
+		struct rcm_exchange *exchange = question->name->exchange;
+		int err = exchange ? take_channel(cares, exchange->resolv, true, &channel) : -ECANCELED;
+
+		if (err == -EAGAIN)
+			break;
+		TAILQ_REMOVE(&cares->for_tcp, question, entry);
+		if (err)
+			end_question(question, &failure);
+		else
+			put_question(question, channel);
+	}
 }
 
 static int ask(struct rcm_cares *cares, struct rcm_resolv *resolv, const char *text, bool a, bool aaaa,
 	       struct rcm_exchange *exchange)
 {
-	struct rcm_cares_name *name = calloc(1, sizeof(*name));
-	struct channel *channel;
+	size_t len = strlen(text) + 1;
+	struct rcm_cares_name *name = malloc(sizeof(*name) + len);
+	struct channel *channel = NULL;
 	int err;
 
 	if (!name)
 		return -ENOMEM;
-	err = take_channel(cares, resolv, &channel);
+	err = resolv->use_tcp ? 0 : take_channel(cares, resolv, false, &channel);
 	if (err) {
 		free(name);
 		return err;
 	}
-	*name = (struct rcm_cares_name){ .channel = channel, .exchange = exchange, .pending = (unsigned)a + aaaa };
+	*name = (struct rcm_cares_name){
+		.exchange = exchange, .pending = (unsigned)a + aaaa,
+		.questions = { { .name = name, .type = ns_t_a }, { .name = name, .type = ns_t_aaaa } },
+	};
+	memcpy(name->text, text, len);
 	exchange->name = name;
-	channel->names++;
-	channel->wanted++;
-	if (!cares->names++)
-		rcm_timer_start(cares->loop, &cares->tick, cares->loop->now + TICK_NS, ticked);
-	/* An answer may come at once: when the last has, name is gone, and exchange may be. */
-	if (a)
-		ares_query(channel->ares, text, ns_c_in, ns_t_a, answered_a, name);
-	if (aaaa)
-		ares_query(channel->ares, text, ns_c_in, ns_t_aaaa, answered_aaaa, name);
+	exchange->resolv = resolv;
+	for (int i = !a; i < 1 + aaaa; i++) {
+		if (channel)
+			put_question(&name->questions[i], channel);
+		else
+			TAILQ_INSERT_TAIL(&cares->for_tcp, &name->questions[i], entry);
+	}
+	wake_tcp(cares);
 	return 0;
 }
 
 static void drop(struct rcm_exchange *exchange)
 {
-	if (!exchange->name)
+	struct rcm_cares_name *name = exchange->name;
+
+	if (!name)
 		return;
-	exchange->name->exchange = NULL;
-	exchange->name->channel->wanted--;
+	for (int i = 0; i < 2; i++)
+		if (name->questions[i].channel)
+			name->questions[i].channel->wanted--;
+	name->exchange = NULL;
 	exchange->name = NULL;
 }
 
@@ -465,29 +418,40 @@ static int cares_open(struct rcm_loop *loop, struct rcm_cares **ret_cares)
 		return -ENOMEM;
 	cares->loop = loop;
 	TAILQ_INIT(&cares->channels);
+	TAILQ_INIT(&cares->for_tcp);
 	*ret_cares = cares;
 	return 0;
 }
 
 static void cares_close(struct rcm_cares *cares)
 {
+	const struct rcm_cares_answer none = { 0 };
 	struct channel *channel;
+	struct question *question;
 
 	if (!cares)
 		return;
 	cares->closing = true;
 	while ((channel = TAILQ_FIRST(&cares->channels)))
 		channel_free(channel);
-	if (!cares->abandoned)
-		rcm_timer_stop(cares->loop, &cares->tick);
+	while ((question = TAILQ_FIRST(&cares->for_tcp))) {
+		TAILQ_REMOVE(&cares->for_tcp, question, entry);
+		question->name->exchange = NULL;
+		end_question(question, &none);
+	}
+	rcm_timer_stop(cares->loop, &cares->tick);
+	rcm_timer_stop(cares->loop, &cares->tcp);
 	free(cares);
 }
 
 static void cares_abandon(struct rcm_cares *cares)
 {
+	struct channel *channel;
+
 	if (!cares)
 		return;
-	cares->abandoned = true;
+	TAILQ_FOREACH(channel, &cares->channels, entry)
+		channel->sockets.loop = NULL;
 	cares_close(cares);
 }
 

@@ -23,6 +23,7 @@ struct rcm_cares_answer {
 /* The questions about one name. Embedded in what asks; zeroed before first use. */
 struct rcm_exchange {
 	struct rcm_cares_name *name;	/* NULL: nothing is under way */
+	struct rcm_resolv *resolv;	/* whose servers are asked; who asks keeps the reference */
 	void (*answered)(struct rcm_exchange *exchange, const struct rcm_cares_answer *answer, bool last);
 };
 
@@ -32,7 +33,7 @@ struct rcm_cares_ops {
 	int (*open)(struct rcm_loop *loop, struct rcm_cares **ret_cares);
 
 	/*
-	 * Asks for A, AAAA or both of a full name at the servers of resolv, of which a reference is kept. 0: answered()
+	 * Asks for A, AAAA or both of a full name at the servers of resolv, which lives as long as the exchange. 0: answered()
 	 * is called once for each, maybe before this returns, the last time with last set; or -EAGAIN: all
 	 * RCM_DNS_CHANNELS_MAX channels are full; or another -errno. Nothing is called then. Not to be called from
 	 * answered(): a channel may go here.

@@ -8,7 +8,7 @@
 
 #include "dns/dns.h"
 
-enum { OUTCOME_TEXT = 65536 };
+enum { OUTCOME_TEXT = 32768 };
 
 /* One lookup's end. */
 struct outcome {

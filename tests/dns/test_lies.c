@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The source of names against a name server that misbehaves as the name asked says; timeout:1 attempts:1. */
+#include <errno.h>
+#include <netdb.h>
+#include <stdio.h>
+
+#include "../unit/test.h"
+#include "asker.h"
+
+/* A place on the heap: an outcome is large. */
+static struct outcome *outcomes(unsigned count)
+{
+	struct outcome *o = calloc(count, sizeof(*o));
+
+	assert_non_null(o);
+	return o;
+}
+
+/* F4, F20: each way to fail has one status, a negative errno, and a text that names the server. */
+static void test_f4_source_each_failure_has_its_own_status(void **state)
+{
+	static const struct {
+		const char *name;
+		int status;
+		int code;
+		const char *why;
+	} rows[] = {
+		{ "nxdomain", -ENOENT, EAI_NONAME, "name server 127.0.0.5 says that there is no such name" },
+		{ "nodata", -ENODATA, EAI_NODATA, "name server 127.0.0.5 has no address" },
+		{ "servfail", -EAGAIN, EAI_AGAIN, "name server 127.0.0.5 failed for now (SERVFAIL)" },
+		{ "refused", -EIO, EAI_AGAIN, "name server 127.0.0.5 refused to answer (REFUSED)" },
+		{ "formerr", -EIO, EAI_FAIL, "name server 127.0.0.5 did not understand" },
+		{ "notimp", -EIO, EAI_FAIL, "name server 127.0.0.5 does not do such questions" },
+		{ "trunc", -EAGAIN, EAI_AGAIN, "name server 127.0.0.5 can't be reached" },
+		{ "silent", -ETIMEDOUT, EAI_AGAIN, "name server 127.0.0.5 did not answer in time" },
+		{ "wrongid", -ETIMEDOUT, EAI_AGAIN, "name server 127.0.0.5 did not answer in time" },
+		{ "wrongname", -ETIMEDOUT, EAI_AGAIN, "name server 127.0.0.5 did not answer in time" },
+		{ "garbage", -ETIMEDOUT, EAI_AGAIN, "name server 127.0.0.5 did not answer in time" },
+		{ "short", -ETIMEDOUT, EAI_AGAIN, "name server 127.0.0.5 did not answer in time" },
+		{ "four-nxdomain", 0, 0, "" },
+		{ "aonly", 0, 0, "" },
+		{ "six-servfail", 0, 0, "" },
+		{ "delay-300", 0, 0, "" },
+		{ "tcp", 0, 0, "" },
+	};
+	enum { ROWS = sizeof(rows) / sizeof(*rows) };
+	struct outcome *o = outcomes(ROWS);
+	char name[64];
+
+	(void)state;
+	for (int i = 0; i < ROWS; i++) {
+		snprintf(name, sizeof(name), "%s.liar.test", rows[i].name);
+		asker_start(&o[i], name, AF_UNSPEC, 0);
+	}
+	for (int i = 0; i < ROWS; i++) {
+		asker_wait(&o[i], 10000);
+		if (o[i].status != rows[i].status || o[i].code != rows[i].code || !strstr(o[i].why, rows[i].why))
+			print_error("%s: %d, %d, \"%s\"\n", rows[i].name, o[i].status, o[i].code, o[i].why);
+		assert_true(o[i].done);
+		assert_int_equal(o[i].status, rows[i].status);
+		assert_int_equal(o[i].code, rows[i].code);
+		assert_non_null(strstr(o[i].why, rows[i].why));
+	}
+	free(o);
+}
+
+static void test_source_one_family_silent_gives_the_other_in_a_server_s_time(void **state)
+{
+	struct outcome *o = outcomes(2);
+
+	(void)state;
+	asker_start(&o[0], "four-silent.liar.test", AF_UNSPEC, 0);
+	asker_start(&o[1], "six-silent.liar.test", AF_UNSPEC, 400);
+	asker_wait(&o[0], 5000);
+	asker_wait(&o[1], 5000);
+	assert_string_equal(o[0].text, "four-silent.liar.test 192.0.2.5");
+	assert_string_equal(o[1].text, "six-silent.liar.test 2001:db8::5");
+	assert_in_range(o[0].took_ms, 900, 1500);
+	assert_in_range(o[1].took_ms, 150, 390);
+	assert_int_equal(o[0].ttl, 0);
+	free(o);
+}
+
+static void start_many(struct outcome *o, unsigned count, const char *format)
+{
+	char name[64];
+
+	for (unsigned i = 0; i < count; i++) {
+		snprintf(name, sizeof(name), format, i);
+		asker_start(&o[i], name, AF_UNSPEC, 0);
+	}
+}
+
+static void cancel_many(struct outcome *o, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++)
+		if (!o[i].done)
+			asker_cancel(&o[i]);
+}
+
+/* F34: 100 silent names and a fast one: it takes under 10 ms. */
+static void test_f34_source_hundred_silent_names_do_not_hold_up_a_fast_one(void **state)
+{
+	struct outcome *o = outcomes(101);
+
+	(void)state;
+	start_many(o, 100, "silent-%u.liar.test");
+	asker_start(&o[100], "live-f34.liar.test", AF_UNSPEC, 0);
+	asker_wait(&o[100], 5000);
+	assert_int_equal(o[100].status, 0);
+	assert_in_range(o[100].took_ms, 0, 10);
+	cancel_many(o, 100);
+	free(o);
+}
+
+/* F7: 1000 silent names and a live one, asked last: done long before any of them times out. */
+static void test_f7_source_thousand_silent_names_do_not_hold_up_a_live_one(void **state)
+{
+	struct outcome *o = outcomes(1001);
+
+	(void)state;
+	start_many(o, 1000, "silent-%u.liar.test");
+	asker_start(&o[1000], "live-f7.liar.test", AF_UNSPEC, 0);
+	asker_wait(&o[1000], 5000);
+	print_message("live after %u ms\n", (unsigned)o[1000].took_ms);
+	assert_int_equal(o[1000].status, 0);
+	assert_in_range(o[1000].took_ms, 0, 150);
+	for (unsigned i = 0; i < 1000; i++)
+		asker_wait(&o[i], 10000);
+	for (unsigned i = 0; i < 1000; i++)
+		assert_int_equal(o[i].status, -ETIMEDOUT);
+	free(o);
+}
+
+static void test_source_more_silent_names_than_all_channels_hold_all_end(void **state)
+{
+	enum { MANY = 5000 };
+	struct outcome *o = outcomes(MANY + 1);
+
+	(void)state;
+	start_many(o, MANY, "silent-%u.liar.test");
+	asker_start(&o[MANY], "live-full.liar.test", AF_UNSPEC, 0);
+	for (unsigned i = 0; i < MANY; i++) {
+		asker_wait(&o[i], 20000);
+		assert_int_equal(o[i].status, -ETIMEDOUT);
+	}
+	asker_wait(&o[MANY], 20000);
+	assert_int_equal(o[MANY].status, 0);
+	free(o);
+}
+
+static void test_source_cancelled_names_give_their_places_up(void **state)
+{
+	enum { MANY = 3000 };
+	struct outcome *o = outcomes(MANY + 1);
+
+	(void)state;
+	start_many(o, MANY, "silent-%u.liar.test");
+	for (int i = 0; i < 20; i++)
+		asker_turn(10);
+	cancel_many(o, MANY);
+	asker_start(&o[MANY], "live-after.liar.test", AF_UNSPEC, 0);
+	asker_wait(&o[MANY], 5000);
+	assert_int_equal(o[MANY].status, 0);
+	assert_in_range(o[MANY].took_ms, 0, 50);
+	free(o);
+}
+
+/* Late answers, to questions whose lookups are gone, touch nothing. */
+static void test_source_answers_after_cancel_are_dropped(void **state)
+{
+	struct outcome *o = outcomes(100);
+	uint64_t end = asker_now_ms() + 150;
+
+	(void)state;
+	start_many(o, 100, "delay-50-%u.liar.test");
+	asker_turn(5);
+	asker_turn(5);
+	cancel_many(o, 100);
+	while (asker_now_ms() < end)
+		asker_turn(10);
+	for (int i = 0; i < 100; i++)
+		assert_false(o[i].done);
+	free(o);
+}
+
+/* F35: closing with hundreds of names in flight, at once. */
+static void test_f35_source_closed_in_mid_lookup_returns_at_once(void **state)
+{
+	struct outcome *o = outcomes(500);
+	uint64_t before;
+
+	(void)state;
+	start_many(o, 500, "silent-%u.liar.test");
+	for (int i = 0; i < 5; i++)
+		asker_turn(10);
+	before = asker_now_ms();
+	asker_close();
+	assert_in_range(asker_now_ms() - before, 0, 50);
+	free(o);
+	asker_open();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_f4_source_each_failure_has_its_own_status),
+		cmocka_unit_test(test_source_one_family_silent_gives_the_other_in_a_server_s_time),
+		cmocka_unit_test(test_f34_source_hundred_silent_names_do_not_hold_up_a_fast_one),
+		cmocka_unit_test(test_f7_source_thousand_silent_names_do_not_hold_up_a_live_one),
+		cmocka_unit_test(test_source_more_silent_names_than_all_channels_hold_all_end),
+		cmocka_unit_test(test_source_cancelled_names_give_their_places_up),
+		cmocka_unit_test(test_source_answers_after_cancel_are_dropped),
+		cmocka_unit_test(test_f35_source_closed_in_mid_lookup_returns_at_once),
+	};
+	int rc;
+
+	asker_open();
+	rc = cmocka_run_group_tests(tests, NULL, NULL);
+	asker_close();
+	return rc;
+}
