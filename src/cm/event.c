@@ -39,12 +39,6 @@ void rcm_kernel_event_free(struct rcm_event *event)
 	free(kernel);
 }
 
-static int deliver_to_nobody(struct rcm_event *event)
-{
-	(void)event;
-	return -ENOSYS;
-}
-
 static const struct rcm_event_ops user_ops = {
 	.name = "user",
 	.deliver = rcm_event_deliver,
@@ -52,26 +46,6 @@ static const struct rcm_event_ops user_ops = {
 	.text = rcm_event_no_text,
 	.free = rcm_event_free,
 };
-
-static const struct rcm_event_ops unhandled_ops = {
-	.name = "unhandled",
-	.deliver = deliver_to_nobody,
-	.drop = rcm_event_drop,
-	.text = rcm_event_no_text,
-	.free = rcm_kernel_event_free,
-};
-
-/* One line for each event of the kernel's that reaches the application. */
-static const struct rcm_event_ops *const kernel_ops[RCM_EVENT_TYPES] = {
-	NULL,
-};
-
-const struct rcm_event_ops *rcm_event_kernel_ops(enum rdma_cm_event_type type)
-{
-	if ((unsigned)type < RCM_EVENT_TYPES && kernel_ops[type])
-		return kernel_ops[type];
-	return &unhandled_ops;
-}
 
 int rcm_event_new_user(struct rcm_id *id, int status, uint64_t arg, struct rcm_event **ret_event)
 {
@@ -167,7 +141,7 @@ int rcm_event_text(const struct rcm_event *event, char *buf, size_t len)
 		return snprintf(buf, len, "%s", words);
 	if (event->pub.event == RDMA_CM_EVENT_REJECTED && status > 0)
 		return snprintf(buf, len, "rejected by the peer, reason %d", status);
-	words = status <= 0 ? strerrordesc_np(-status) : NULL;
+	words = status <= 0 && status > -4096 ? strerrordesc_np(-status) : NULL;
 	if (words)
 		return snprintf(buf, len, "%s", words);
 	return snprintf(buf, len, "status %d", status);

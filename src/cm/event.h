@@ -73,7 +73,8 @@ void rcm_event_free(struct rcm_event *event);
 /* free() of the kernel's. */
 void rcm_kernel_event_free(struct rcm_event *event);
 
-/* Which ops an event of the kernel gets; never NULL: those that nobody handles are dropped. The table is in event.c. */
+/* Which ops an event of the kernel gets; never NULL: those that nobody handles are dropped.
+ * The table is in handlers.c. */
 const struct rcm_event_ops *rcm_event_kernel_ops(enum rdma_cm_event_type type);
 
 /* An event of the application's own for id, taking a reference on it: 0 or -ENOMEM. */

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A resolver engine that a test completes by hand: all of resolve/request.h, without thread, network or time.
+ * Linked in the place of the real one. A request or an answer that is left over fails the test.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "resolve/request.h"
+
+/* As at the start: nothing pending, nothing refused. Fails where something is left over. */
+void rcm_fake_engine_reset(void);
+
+/* The next rcm_request_start() fails with this; 0: it doesn't. */
+void rcm_fake_engine_refuse(int error);
+
+/* Requests are completed before rcm_request_start() returns, with success and one result. */
+void rcm_fake_engine_immediate(bool immediate);
+
+/* The next rcm_answer_list() fails with -ENOMEM. */
+void rcm_fake_engine_no_memory(void);
+
+/* How many are neither completed nor cancelled. */
+unsigned rcm_fake_engine_pending(void);
+
+/* What was asked last; strings are copies. */
+const struct rcm_question *rcm_fake_engine_question(void);
+
+/* Completes the oldest request: with results (status 0), or with a failure. */
+void rcm_fake_engine_resolve(unsigned results);
+void rcm_fake_engine_fail(int status, uint64_t arg, const char *text);
+
+/* Calls of rcm_request_cancel() so far. A cancelled request is completed at once with -ECANCELED, as the engine's thread
+ * would do soon after, unless it is held back: then by rcm_fake_engine_fail(). */
+unsigned rcm_fake_engine_cancels(void);
+void rcm_fake_engine_hold_cancels(bool hold);

@@ -1,0 +1,518 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Event channels: when the descriptor is readable, in which order events come, and who is woken. */
+#include "cm/channel.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "cm/id.h"
+#include "fake_engine.h"
+#include "fake_ucma.h"
+#include "test.h"
+
+static struct rcm_channel *channel;
+static struct rcm_id *id, *other;
+static unsigned dropped;
+
+/* What handlers.c says in the library: here ADDR_ERROR is for nobody, the rest is delivered as it is. */
+static int deliver(struct rcm_event *event)
+{
+	return event->pub.event == RDMA_CM_EVENT_ADDR_ERROR ? -ENOENT : 0;
+}
+
+static void count_drop(struct rcm_event *event)
+{
+	(void)event;
+	dropped++;
+}
+
+static const struct rcm_event_ops kernel_ops = {
+	.name = "kernel",
+	.deliver = deliver,
+	.drop = count_drop,
+	.text = rcm_event_no_text,
+	.free = rcm_kernel_event_free,
+};
+
+const struct rcm_event_ops *rcm_event_kernel_ops(enum rdma_cm_event_type type)
+{
+	(void)type;
+	return &kernel_ops;
+}
+
+static int make_ids(void)
+{
+	dropped = 0;
+	return rcm_channel_new(&channel) || rcm_id_new(channel, NULL, RDMA_PS_TCP, IBV_QPT_RC, &id) ||
+	       rcm_id_new(channel, NULL, RDMA_PS_TCP, IBV_QPT_RC, &other);
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	rcm_fake_ucma_use();
+	rcm_fake_ucma_open_result(-ENODEV);
+	return make_ids();
+}
+
+static int set_up_kernel(void **state)
+{
+	(void)state;
+	rcm_fake_ucma_use();
+	rcm_fake_ucma_lenient(true);
+	return make_ids();
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	rcm_id_destroy(id);
+	rcm_id_destroy(other);
+	rcm_channel_close(channel);
+	rcm_fake_ucma_done();
+	return 0;
+}
+
+static void write_user(struct rcm_id *to, uint64_t arg)
+{
+	struct rcm_event *event;
+
+	assert_int_equal(rcm_event_new_user(to, 0, arg, &event), 0);
+	assert_true(rcm_id_post(to, event));
+}
+
+/* As the kernel's event for the id that was created n-th (from 1) through the fake. */
+static void write_kernel(struct rcm_id *to, enum rdma_cm_event_type type)
+{
+	rcm_fake_ucma_event_of(to->handle, type, 0);
+}
+
+static bool is_readable(int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+
+	return poll(&p, 1, 0) == 1;
+}
+
+static void set_nonblocking(int fd)
+{
+	assert_int_equal(fcntl(fd, F_SETFL, O_NONBLOCK), 0);
+}
+
+static struct rcm_event *get(void)
+{
+	struct rcm_event *event = NULL;
+
+	assert_int_equal(rcm_channel_get(channel, &event), 0);
+	return event;
+}
+
+static void get_user(uint64_t arg)
+{
+	struct rcm_event *event = get();
+
+	assert_int_equal(event->pub.event, RDMA_CM_EVENT_USER);
+	assert_int_equal(event->pub.param.arg, arg);
+	rcm_event_ack(event);
+}
+
+static void get_kernel(enum rdma_cm_event_type type)
+{
+	struct rcm_event *event = get();
+
+	assert_int_equal(event->pub.event, type);
+	rcm_event_ack(event);
+}
+
+static void get_nothing(void)
+{
+	struct rcm_event *event;
+
+	set_nonblocking(channel->pub.fd);
+	assert_int_equal(rcm_channel_get(channel, &event), -EAGAIN);
+	assert_false(is_readable(channel->pub.fd));
+}
+
+static void test_channel_is_readable_exactly_while_an_event_is_due(void **state)
+{
+	(void)state;
+	assert_false(is_readable(channel->pub.fd));
+	write_user(id, 1);
+	assert_true(is_readable(channel->pub.fd));
+	write_user(id, 2);
+	get_user(1);
+	assert_true(is_readable(channel->pub.fd));
+	get_user(2);
+	assert_false(is_readable(channel->pub.fd));
+	get_nothing();
+}
+
+static void test_channel_duplicate_descriptor_polls_alike(void **state)
+{
+	int copy = dup(channel->pub.fd);
+
+	(void)state;
+	assert_true(copy >= 0);
+	assert_false(is_readable(copy));
+	write_user(id, 1);
+	assert_true(is_readable(copy));
+	get_user(1);
+	assert_false(is_readable(copy));
+	close(copy);
+}
+
+static void test_channel_descriptor_above_1024_works(void **state)
+{
+	struct rlimit limit = { 4096, 4096 };
+	int high;
+
+	(void)state;
+	(void)setrlimit(RLIMIT_NOFILE, &limit);
+	high = fcntl(channel->pub.fd, F_DUPFD_CLOEXEC, 2000);
+	assert_true(high >= 2000);
+	close(channel->pub.fd);
+	channel->pub.fd = high;
+	write_user(id, 1);
+	assert_true(is_readable(high));
+	get_user(1);
+	get_nothing();
+}
+
+static void test_channel_descriptors_are_closed_on_exec(void **state)
+{
+	(void)state;
+	assert_true(fcntl(channel->pub.fd, F_GETFD) & FD_CLOEXEC);
+	assert_true(fcntl(channel->due_fd, F_GETFD) & FD_CLOEXEC);
+}
+
+static void test_channel_kernel_event_makes_it_readable_and_comes(void **state)
+{
+	(void)state;
+	write_kernel(id, RDMA_CM_EVENT_ADDR_RESOLVED);
+	assert_true(is_readable(channel->pub.fd));
+	get_kernel(RDMA_CM_EVENT_ADDR_RESOLVED);
+	get_nothing();
+}
+
+static void test_channel_kernel_event_refused_by_its_handler_is_dropped(void **state)
+{
+	(void)state;
+	write_kernel(id, RDMA_CM_EVENT_ADDR_ERROR);
+	write_kernel(id, RDMA_CM_EVENT_ADDR_RESOLVED);
+	get_kernel(RDMA_CM_EVENT_ADDR_RESOLVED);
+	assert_int_equal(dropped, 1);
+	assert_int_equal(atomic_load(&id->unacked), 0);
+}
+
+/* F14: found by slot and generation; a uid of a destroyed id is nobody's, also when the slot is in use again. */
+static void test_channel_kernel_event_of_a_gone_id_is_dropped(void **state)
+{
+	struct rdma_ucm_event_resp stale = { .uid = id->uid ^ 1ULL << 40, .event = RDMA_CM_EVENT_ADDR_RESOLVED };
+
+	(void)state;
+	rcm_fake_ucma_event(channel->ucma.fd, &stale);
+	get_nothing();
+	assert_int_equal(dropped, 1);
+}
+
+static void test_channel_kernel_events_before_ours_stay_before(void **state)
+{
+	(void)state;
+	atomic_store(&id->kernel_busy, true);
+	write_kernel(id, RDMA_CM_EVENT_ADDR_RESOLVED);
+	write_user(id, 1);
+	write_kernel(id, RDMA_CM_EVENT_ROUTE_RESOLVED);
+	get_kernel(RDMA_CM_EVENT_ADDR_RESOLVED);
+	get_user(1);
+	get_kernel(RDMA_CM_EVENT_ROUTE_RESOLVED);
+}
+
+static void test_channel_user_event_costs_no_kernel_command(void **state)
+{
+	unsigned before = rcm_fake_ucma_count(RDMA_USER_CM_CMD_GET_EVENT);
+
+	(void)state;
+	write_user(id, 1);
+	get_user(1);
+	assert_int_equal(rcm_fake_ucma_count(RDMA_USER_CM_CMD_GET_EVENT), before);
+}
+
+static void test_channel_flood_of_ours_does_not_starve_the_kernel(void **state)
+{
+	struct rcm_event *event;
+	bool seen = false;
+
+	(void)state;
+	write_kernel(other, RDMA_CM_EVENT_ADDR_RESOLVED);
+	write_user(id, 0);
+	for (int i = 0; i < 64; i++) {
+		write_user(id, 0);
+		event = get();
+		seen = seen || event->pub.event == RDMA_CM_EVENT_ADDR_RESOLVED;
+		rcm_event_ack(event);
+	}
+	assert_true(seen);
+}
+
+static void test_channel_wait_for_types_leaves_the_others_in_order(void **state)
+{
+	struct rcm_event *event;
+
+	(void)state;
+	write_user(id, 1);
+	write_user(other, 2);
+	write_kernel(id, RDMA_CM_EVENT_ESTABLISHED);
+	assert_int_equal(rcm_channel_get_of(channel, RCM_EVENT_BIT(RDMA_CM_EVENT_ESTABLISHED), &event), 0);
+	assert_int_equal(event->pub.event, RDMA_CM_EVENT_ESTABLISHED);
+	rcm_event_ack(event);
+	assert_true(is_readable(channel->pub.fd));
+	get_user(1);
+	get_user(2);
+	get_nothing();
+}
+
+static void test_channel_withdrawn_events_move_to_another(void **state)
+{
+	struct rcm_event_list list = TAILQ_HEAD_INITIALIZER(list);
+	struct rcm_event *event;
+
+	(void)state;
+	write_user(id, 1);
+	write_user(other, 2);
+	write_user(id, 3);
+	rcm_channel_withdraw(channel, id, &list);
+	get_user(2);
+	get_nothing();
+	rcm_channel_adopt(channel, &list);
+	assert_true(TAILQ_EMPTY(&list));
+	event = TAILQ_FIRST(&id->undelivered);
+	assert_true(rcm_channel_withdraw_one(channel, event));
+	assert_false(rcm_channel_withdraw_one(channel, event));
+	rcm_event_discard(event);
+	get_user(3);
+	get_nothing();
+}
+
+static void test_channel_closed_discards_what_is_queued(void **state)
+{
+	struct rcm_channel *second;
+	struct rcm_id *mine;
+
+	(void)state;
+	assert_int_equal(rcm_channel_new(&second), 0);
+	assert_int_equal(rcm_id_new(second, NULL, RDMA_PS_TCP, IBV_QPT_RC, &mine), 0);
+	write_user(mine, 1);
+	rcm_channel_close(second);
+	assert_int_equal(atomic_load(&mine->refs), 1);
+	assert_int_equal(rcm_id_destroy(mine), 0);
+	rcm_channel_close(NULL);
+}
+
+/* ---- Threads and signals ---- */
+
+static atomic_int waiter_tid, waiter_ret;
+
+static void *wait_for_one(void *arg)
+{
+	struct rcm_event *event;
+	int ret;
+
+	(void)arg;
+	atomic_store(&waiter_tid, (int)syscall(SYS_gettid));
+	ret = rcm_channel_get(channel, &event);
+	if (!ret)
+		rcm_event_ack(event);
+	atomic_store(&waiter_ret, ret);
+	return NULL;
+}
+
+/* Until the kernel says that the thread sleeps in poll(2). */
+static void await_sleep(int tid)
+{
+	char path[64], text[32] = "";
+	char number[8];
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/syscall", tid);
+	snprintf(number, sizeof(number), "%d ", SYS_poll);
+	while (strncmp(text, number, strlen(number))) {
+		FILE *file = fopen(path, "r");
+
+		assert_non_null(file);
+		if (!fgets(text, sizeof(text), file))
+			text[0] = '\0';
+		fclose(file);
+		sched_yield();
+	}
+}
+
+static pthread_t start_waiter(void)
+{
+	pthread_t thread;
+
+	atomic_store(&waiter_tid, 0);
+	atomic_store(&waiter_ret, 1);
+	assert_int_equal(pthread_create(&thread, NULL, wait_for_one, NULL), 0);
+	while (!atomic_load(&waiter_tid))
+		sched_yield();
+	await_sleep(atomic_load(&waiter_tid));
+	return thread;
+}
+
+/* F16 */
+static void test_channel_waiting_thread_is_woken_by_a_user_event(void **state)
+{
+	pthread_t thread = start_waiter();
+
+	(void)state;
+	write_user(id, 1);
+	pthread_join(thread, NULL);
+	assert_int_equal(atomic_load(&waiter_ret), 0);
+}
+
+static void test_channel_waiting_thread_is_woken_by_the_kernel(void **state)
+{
+	pthread_t thread = start_waiter();
+
+	(void)state;
+	write_kernel(id, RDMA_CM_EVENT_ADDR_ERROR);
+	write_kernel(id, RDMA_CM_EVENT_ADDR_RESOLVED);
+	pthread_join(thread, NULL);
+	assert_int_equal(atomic_load(&waiter_ret), 0);
+}
+
+static atomic_int handled;
+
+static void on_signal(int sig)
+{
+	(void)sig;
+	atomic_fetch_add(&handled, 1);
+}
+
+static void install(int sig, int flags)
+{
+	struct sigaction action = { .sa_handler = on_signal, .sa_flags = flags };
+
+	atomic_store(&handled, 0);
+	assert_int_equal(sigaction(sig, &action, NULL), 0);
+}
+
+/* F18 */
+static void test_channel_handler_without_restart_interrupts_the_wait(void **state)
+{
+	pthread_t thread;
+
+	(void)state;
+	install(SIGUSR1, 0);
+	thread = start_waiter();
+	pthread_kill(thread, SIGUSR1);
+	pthread_join(thread, NULL);
+	assert_int_equal(atomic_load(&waiter_ret), -EINTR);
+	assert_int_equal(atomic_load(&handled), 1);
+	signal(SIGUSR1, SIG_DFL);
+}
+
+/* F18 */
+static void test_channel_handler_with_restart_does_not_interrupt_the_wait(void **state)
+{
+	pthread_t thread;
+
+	(void)state;
+	install(SIGUSR1, SA_RESTART);
+	thread = start_waiter();
+	pthread_kill(thread, SIGUSR1);
+	while (!atomic_load(&handled))
+		sched_yield();
+	await_sleep(atomic_load(&waiter_tid));
+	assert_int_equal(atomic_load(&waiter_ret), 1);
+	write_user(id, 1);
+	pthread_join(thread, NULL);
+	assert_int_equal(atomic_load(&waiter_ret), 0);
+	signal(SIGUSR1, SIG_DFL);
+}
+
+static void test_channel_cancelled_waiter_leaves_it_usable(void **state)
+{
+	pthread_t thread = start_waiter();
+	void *result;
+
+	(void)state;
+	pthread_cancel(thread);
+	pthread_join(thread, &result);
+	assert_ptr_equal(result, PTHREAD_CANCELED);
+	write_user(id, 1);
+	get_user(1);
+	get_nothing();
+}
+
+enum { READERS = 4, EVENTS = 2000 };
+
+static atomic_uint taken[EVENTS + READERS];
+
+static void *read_until_told(void *arg)
+{
+	struct rcm_event *event;
+	uint64_t number;
+
+	(void)arg;
+	do {
+		if (rcm_channel_get(channel, &event))
+			return NULL;
+		number = event->pub.param.arg;
+		atomic_fetch_add(&taken[number], 1);
+		rcm_event_ack(event);
+	} while (number < EVENTS);
+	return NULL;
+}
+
+static void test_channel_many_threads_take_each_event_once(void **state)
+{
+	pthread_t readers[READERS];
+
+	(void)state;
+	for (unsigned i = 0; i < READERS; i++)
+		assert_int_equal(pthread_create(&readers[i], NULL, read_until_told, NULL), 0);
+	for (unsigned i = 0; i < EVENTS + READERS; i++)
+		write_user(i & 1 ? id : other, i);
+	for (unsigned i = 0; i < READERS; i++)
+		pthread_join(readers[i], NULL);
+	for (unsigned i = 0; i < EVENTS + READERS; i++)
+		assert_int_equal(atomic_load(&taken[i]), 1);
+	get_nothing();
+}
+
+#define PLAIN(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define KERNEL(name) cmocka_unit_test_setup_teardown(name, set_up_kernel, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		PLAIN(test_channel_is_readable_exactly_while_an_event_is_due),
+		PLAIN(test_channel_duplicate_descriptor_polls_alike),
+		PLAIN(test_channel_descriptor_above_1024_works),
+		PLAIN(test_channel_descriptors_are_closed_on_exec),
+		KERNEL(test_channel_kernel_event_makes_it_readable_and_comes),
+		KERNEL(test_channel_kernel_event_refused_by_its_handler_is_dropped),
+		KERNEL(test_channel_kernel_event_of_a_gone_id_is_dropped),
+		KERNEL(test_channel_kernel_events_before_ours_stay_before),
+		KERNEL(test_channel_user_event_costs_no_kernel_command),
+		KERNEL(test_channel_flood_of_ours_does_not_starve_the_kernel),
+		KERNEL(test_channel_wait_for_types_leaves_the_others_in_order),
+		PLAIN(test_channel_withdrawn_events_move_to_another),
+		PLAIN(test_channel_closed_discards_what_is_queued),
+		PLAIN(test_channel_waiting_thread_is_woken_by_a_user_event),
+		KERNEL(test_channel_waiting_thread_is_woken_by_the_kernel),
+		PLAIN(test_channel_handler_without_restart_interrupts_the_wait),
+		PLAIN(test_channel_handler_with_restart_does_not_interrupt_the_wait),
+		PLAIN(test_channel_cancelled_waiter_leaves_it_usable),
+		PLAIN(test_channel_many_threads_take_each_event_once),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
