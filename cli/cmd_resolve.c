@@ -190,13 +190,17 @@ static enum cli_exit verdict(const struct cli_answer *answers, size_t count)
 	return verdict;
 }
 
+/* An event's text says what was asked; a refusal's names the step only. */
 static void complain(const char *asked, const struct cli_answer *answer)
 {
 	if (answer->list)
 		return;
-	fprintf(stderr, "rai resolve: %s%s%s: %s (%s%s-%s)\n", asked, answer->port ? " at " : "",
-		answer->port ? answer->port : "", answer->text, answer->event ? answer->event : "",
-		answer->event ? ", " : "", cli_errno_word(answer->status));
+	fprintf(stderr, "rai resolve: %s%s", answer->port ? answer->port : "", answer->port ? ": " : "");
+	if (answer->event)
+		fprintf(stderr, "%s (%s, ", answer->text, answer->event);
+	else
+		fprintf(stderr, "%s: %s (", asked, answer->text);
+	fprintf(stderr, "-%s)\n", cli_errno_word(answer->status));
 }
 
 static int print(const struct resolve *r, const struct cli_question *question, const struct cli_answer *answers)

@@ -72,7 +72,7 @@ end() {
 	local pid
 	[ -e "$1" ] || return 0
 	pid=$(<"$1")
-	kill "-$2" "$pid" 2>/dev/null && kill -CONT "$pid" 2>/dev/null
+	kill "-$2" "$pid" 2>/dev/null && kill -CONT "$pid" 2>/dev/null || true
 	gone "$pid" 5 || { kill -KILL "$pid" 2>/dev/null; gone "$pid" 5; } || true
 	rm -f "$1"
 }
