@@ -96,9 +96,11 @@ void rcm_flight_leave(struct rcm_request *request)
 /* Ran out of the time that its first request had, while this one has more. */
 static bool ended_early(const struct rcm_flight *flight, const struct rcm_request *request, int status)
 {
-	if ((status != -ETIMEDOUT && status != -EBUSY) || !flight->deadline)
+	uint64_t soon = flight->engine->loop.now + SPARE_NS;
+
+	if ((status != -ETIMEDOUT && status != -EBUSY) || !flight->deadline || flight->deadline > soon)
 		return false;
-	return !request->deadline || request->deadline > flight->engine->loop.now + SPARE_NS;
+	return !request->deadline || request->deadline > soon;
 }
 
 void rcm_flight_land(struct rcm_flight *flight, struct rcm_answer *answer)

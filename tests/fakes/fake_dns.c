@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A name back end whose behaviour is written in the name. */
+#include "fake_dns.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netdb.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+#include <unistd.h>
+
+#include "base/container.h"
+#include "loop/timer.h"
+#include "loop/wake.h"
+
+struct rcm_dns_lookup {
+	TAILQ_ENTRY(rcm_dns_lookup) entry;
+	struct rcm_dns *dns;
+	struct rcm_timer timer;
+	rcm_dns_done_fn *done;
+	void *arg;
+	int family, status;
+	unsigned count;
+	uint32_t ttl;
+	bool held;
+	char name[256];
+};
+
+TAILQ_HEAD(lookups, rcm_dns_lookup);
+
+struct rcm_dns {
+	struct rcm_loop *loop;
+	struct rcm_wake wake;
+	struct lookups lookups;
+};
+
+/* Between the test and the engine's thread. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static struct rcm_dns *instance;
+static unsigned started, cancelled, under_way;
+static uint32_t last_timeout;
+static char release[256];
+
+static void forget(struct rcm_dns_lookup *lookup)
+{
+	rcm_timer_stop(lookup->dns->loop, &lookup->timer);
+	pthread_mutex_lock(&lock);
+	TAILQ_REMOVE(&lookup->dns->lookups, lookup, entry);
+	under_way--;
+	pthread_cond_broadcast(&changed);
+	pthread_mutex_unlock(&lock);
+	free(lookup);
+}
+
+static void address(union rcm_dns_address *to, int family, unsigned i)
+{
+	memset(to, 0, sizeof(*to));
+	if (family == AF_INET6) {
+		to->in6.sin6_family = AF_INET6;
+		to->in6.sin6_addr.s6_addr[0] = 0xfd;
+		to->in6.sin6_addr.s6_addr[14] = (uint8_t)(i >> 8);
+		to->in6.sin6_addr.s6_addr[15] = (uint8_t)i;
+	} else {
+		to->in.sin_family = AF_INET;
+		to->in.sin_addr.s_addr = htonl(0x0a000000 + i);
+	}
+}
+
+static void answer(struct rcm_timer *timer)
+{
+	struct rcm_dns_lookup *lookup = rcm_container(timer, struct rcm_dns_lookup, timer);
+	union rcm_dns_address few[4], *many = lookup->count > 4 ? calloc(lookup->count, sizeof(*many)) : few;
+	char name[sizeof(lookup->name)];
+	struct rcm_dns_answer a = {
+		.status = lookup->status, .code = lookup->status ? EAI_NONAME : 0, .ttl = lookup->ttl,
+		.text = lookup->status ? "the fake says no" : NULL,
+	};
+	rcm_dns_done_fn *done = lookup->done;
+	void *arg = lookup->arg;
+
+	if (!a.status) {
+		for (unsigned i = 0; i < lookup->count; i++)
+			address(&many[i], lookup->family, i + 1);
+		a.addresses = many;
+		a.count = lookup->count;
+		a.canonname = strcpy(name, lookup->name);
+	}
+	forget(lookup);
+	done(arg, &a);
+	if (many != few)
+		free(many);
+}
+
+static void released(struct rcm_wake *wake)
+{
+	struct rcm_dns *dns = rcm_container(wake, struct rcm_dns, wake);
+	struct rcm_dns_lookup *l;
+
+	pthread_mutex_lock(&lock);
+	TAILQ_FOREACH(l, &dns->lookups, entry)
+		if (l->held && !strcmp(l->name, release))
+			break;
+	release[0] = '\0';
+	pthread_cond_broadcast(&changed);
+	pthread_mutex_unlock(&lock);
+	if (l)
+		answer(&l->timer);
+}
+
+static int fake_open(struct rcm_loop *loop, struct rcm_dns **ret_dns)
+{
+	struct rcm_dns *dns = calloc(1, sizeof(*dns));
+	int ret;
+
+	if (!dns)
+		return -ENOMEM;
+	dns->loop = loop;
+	TAILQ_INIT(&dns->lookups);
+	ret = rcm_wake_init(loop, &dns->wake, released);
+	if (ret) {
+		free(dns);
+		return ret;
+	}
+	pthread_mutex_lock(&lock);
+	instance = *ret_dns = dns;
+	pthread_mutex_unlock(&lock);
+	return 0;
+}
+
+/* Reads one label into the lookup; when: ms until the answer, -1 never. */
+static int obey(struct rcm_dns_lookup *lookup, const char *label, long *when)
+{
+	unsigned n;
+	int end = 0;
+
+	if (!strcmp(label, "hold")) {
+		lookup->held = true;
+		*when = -1;
+	} else if (!strcmp(label, "never")) {
+		*when = -1;
+	} else if (sscanf(label, "ms%u%n", &n, &end) == 1 && !label[end]) {
+		*when = n;
+	} else if (sscanf(label, "a%u%n", &n, &end) == 1 && !label[end]) {
+		lookup->count = n;
+	} else if (sscanf(label, "ttl%u%n", &n, &end) == 1 && !label[end]) {
+		lookup->ttl = n;
+	} else if (sscanf(label, "e%u%n", &n, &end) == 1 && !label[end]) {
+		lookup->status = -(int)n;
+	} else if (sscanf(label, "start%u%n", &n, &end) == 1 && !label[end]) {
+		return -(int)n;
+	}
+	return 0;
+}
+
+static int read_name(struct rcm_dns_lookup *lookup, long *when)
+{
+	char copy[sizeof(lookup->name)], *rest = strcpy(copy, lookup->name), *label;
+	int ret = 0;
+
+	/* The fast way for benchmarks. */
+	if (!strncmp(copy, "now-", 4))
+		return 0;
+	while (!ret && (label = strsep(&rest, ".")))
+		ret = obey(lookup, label, when);
+	return ret;
+}
+
+static int fake_start(struct rcm_dns *dns, const struct rcm_dns_query *query, rcm_dns_done_fn *done,
+		      void *arg, struct rcm_dns_lookup **ret_lookup)
+{
+	struct rcm_dns_lookup *lookup = malloc(sizeof(*lookup));
+	long when = 0;
+	int ret;
+
+	if (!lookup)
+		return -ENOMEM;
+	memset(lookup, 0, offsetof(struct rcm_dns_lookup, name));
+	lookup->dns = dns;
+	lookup->done = done;
+	lookup->arg = arg;
+	lookup->family = query->family;
+	lookup->count = 1;
+	strcpy(lookup->name, query->name);
+	ret = read_name(lookup, &when);
+	if (ret) {
+		free(lookup);
+		return ret;
+	}
+	pthread_mutex_lock(&lock);
+	TAILQ_INSERT_TAIL(&dns->lookups, lookup, entry);
+	started++;
+	under_way++;
+	last_timeout = query->timeout_ms;
+	pthread_cond_broadcast(&changed);
+	pthread_mutex_unlock(&lock);
+	if (when >= 0)
+		rcm_timer_start(dns->loop, &lookup->timer,
+				when ? dns->loop->now + (uint64_t)when * RCM_NS_PER_MS : 0, answer);
+	*ret_lookup = lookup;
+	return 0;
+}
+
+static void fake_cancel(struct rcm_dns *dns, struct rcm_dns_lookup *lookup)
+{
+	(void)dns;
+	pthread_mutex_lock(&lock);
+	cancelled++;
+	pthread_mutex_unlock(&lock);
+	forget(lookup);
+}
+
+static void fake_close(struct rcm_dns *dns)
+{
+	struct rcm_dns_lookup *lookup;
+
+	if (!dns)
+		return;
+	while ((lookup = TAILQ_FIRST(&dns->lookups)))
+		forget(lookup);
+	rcm_wake_done(&dns->wake);
+	free(dns);
+}
+
+static void fake_abandon(struct rcm_dns *dns)
+{
+	if (!dns)
+		return;
+	pthread_mutex_init(&lock, NULL);
+	pthread_cond_init(&changed, NULL);
+	while (!TAILQ_EMPTY(&dns->lookups))
+		forget(TAILQ_FIRST(&dns->lookups));
+	close(dns->wake.source.fd);
+	free(dns);
+}
+
+const struct rcm_dns_ops rcm_fake_dns = {
+	.name = "fake", .open = fake_open, .start = fake_start, .cancel = fake_cancel, .close = fake_close,
+	.abandon = fake_abandon,
+};
+
+static bool is_held(const char *name)
+{
+	struct rcm_dns_lookup *l;
+
+	if (!instance)
+		return false;
+	TAILQ_FOREACH(l, &instance->lookups, entry)
+		if (l->held && !strcmp(l->name, name))
+			return true;
+	return false;
+}
+
+void rcm_fake_dns_release(const char *name)
+{
+	pthread_mutex_lock(&lock);
+	while (!is_held(name) || *release)
+		pthread_cond_wait(&changed, &lock);
+	strcpy(release, name);
+	rcm_wake_ring(&instance->wake);
+	while (*release)
+		pthread_cond_wait(&changed, &lock);
+	pthread_mutex_unlock(&lock);
+}
+
+static unsigned locked(const unsigned *value)
+{
+	unsigned v;
+
+	pthread_mutex_lock(&lock);
+	v = *value;
+	pthread_mutex_unlock(&lock);
+	return v;
+}
+
+unsigned rcm_fake_dns_started(void)
+{
+	return locked(&started);
+}
+
+unsigned rcm_fake_dns_cancelled(void)
+{
+	return locked(&cancelled);
+}
+
+unsigned rcm_fake_dns_under_way(void)
+{
+	return locked(&under_way);
+}
+
+uint32_t rcm_fake_dns_last_timeout(void)
+{
+	return locked(&last_timeout);
+}
+
+void rcm_fake_dns_reset(void)
+{
+	pthread_mutex_lock(&lock);
+	started = cancelled = 0;
+	pthread_mutex_unlock(&lock);
+}
+
+void rcm_fake_dns_wait_started(unsigned count)
+{
+	pthread_mutex_lock(&lock);
+	while (started < count)
+		pthread_cond_wait(&changed, &lock);
+	pthread_mutex_unlock(&lock);
+}

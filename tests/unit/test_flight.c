@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Equal requests share a lookup, later ones a kept answer. */
+#include <errno.h>
+#include <stdio.h>
+
+#include "asker.h"
+#include "base/clock.h"
+#include "fake_dns.h"
+#include "resolve/engine.h"
+#include "test.h"
+
+enum { MANY = 50 };
+
+static struct rcm_asker askers[MANY];
+
+static int setup(void **state)
+{
+	(void)state;
+	rcm_fake_dns_reset();
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < MANY; i++)
+		rcm_asker_done(&askers[i]);
+	return rcm_fake_dns_under_way() != 0;
+}
+
+static int ask(unsigned i, const char *node)
+{
+	struct rcm_question q = rcm_question_name(node);
+
+	return rcm_asker_ask(&askers[i], &q);
+}
+
+static void start(unsigned i, const char *node, uint32_t deadline_ms)
+{
+	struct rcm_question q = rcm_question_name(node);
+
+	q.deadline_ms = deadline_ms;
+	assert_int_equal(rcm_asker_start(&askers[i], &q), 0);
+}
+
+static void test_flight_is_shared_by_equal_requests_whatever_their_case(void **state)
+{
+	(void)state;
+	start(0, "equal.hold.example", RCM_DEADLINE_DEFAULT);
+	rcm_fake_dns_wait_started(1);
+	for (unsigned i = 1; i < MANY; i++)
+		start(i, i % 2 ? "EQUAL.hold.Example" : "equal.hold.example", RCM_DEADLINE_DEFAULT);
+	/* One more, of another name: when it is answered, all before it were begun. */
+	assert_int_equal(ask(MANY - 1, "marker.example"), 0);
+	rcm_fake_dns_release("equal.hold.example");
+	for (unsigned i = 0; i < MANY - 1; i++) {
+		assert_true(rcm_asker_wait(&askers[i]));
+		assert_int_equal(askers[i].outcome.status, 0);
+		assert_ptr_equal(askers[i].outcome.answer, askers[0].outcome.answer);
+	}
+	assert_int_equal(rcm_fake_dns_started(), 2);
+}
+
+static void test_flight_is_not_shared_between_families(void **state)
+{
+	struct rcm_question q = rcm_question_name("families.hold.example");
+
+	(void)state;
+	start(0, "families.hold.example", RCM_DEADLINE_DEFAULT);
+	q.hints.family = AF_INET6;
+	assert_int_equal(rcm_asker_start(&askers[1], &q), 0);
+	rcm_fake_dns_wait_started(2);
+	rcm_fake_dns_release("families.hold.example");
+	rcm_fake_dns_release("families.hold.example");
+	assert_true(rcm_asker_wait(&askers[0]) && rcm_asker_wait(&askers[1]));
+	assert_int_equal(rcm_answer_first(askers[0].outcome.answer)->sa.sa_family, AF_INET);
+	assert_int_equal(rcm_answer_first(askers[1].outcome.answer)->sa.sa_family, AF_INET6);
+}
+
+static void test_flight_goes_on_when_one_of_its_requests_is_cancelled(void **state)
+{
+	(void)state;
+	start(0, "leave.hold.example", RCM_DEADLINE_DEFAULT);
+	start(1, "leave.hold.example", RCM_DEADLINE_DEFAULT);
+	rcm_fake_dns_wait_started(1);
+	rcm_request_cancel(askers[0].request);
+	assert_true(rcm_asker_wait(&askers[0]));
+	assert_int_equal(askers[0].outcome.status, -ECANCELED);
+	assert_int_equal(rcm_fake_dns_cancelled(), 0);
+	rcm_fake_dns_release("leave.hold.example");
+	assert_true(rcm_asker_wait(&askers[1]));
+	assert_int_equal(askers[1].outcome.status, 0);
+}
+
+/* The back end gives up as the first request's deadline told it; the others have more time, and share a new lookup. */
+static void test_flight_that_ran_out_of_time_is_repeated_for_who_has_more(void **state)
+{
+	(void)state;
+	start(0, "again.ms295.e110.example", 300);
+	start(1, "again.ms295.e110.example", 9000);
+	start(2, "again.ms295.e110.example", 0);
+	for (unsigned i = 0; i < 3; i++)
+		assert_true(rcm_asker_wait(&askers[i]));
+	assert_int_equal(rcm_fake_dns_started(), 2);
+	assert_int_equal(askers[0].outcome.status, -ETIMEDOUT);
+	assert_in_range(askers[0].order, 0, askers[1].order - 1);
+	assert_true(askers[1].at - askers[0].at >= 250 * RCM_NS_PER_MS);
+	assert_ptr_equal(askers[1].outcome.answer, askers[2].outcome.answer);
+}
+
+/* With time left, its running out is the back end's own decision: asking again would ask for ever. */
+static void test_flight_that_gave_up_with_time_left_is_not_repeated(void **state)
+{
+	(void)state;
+	start(0, "gaveup.e110.example", 5000);
+	assert_true(rcm_asker_wait(&askers[0]));
+	assert_int_equal(askers[0].outcome.status, -ETIMEDOUT);
+	assert_int_equal(rcm_fake_dns_started(), 1);
+}
+
+static void test_flight_without_deadline_that_runs_out_of_time_ends_all(void **state)
+{
+	(void)state;
+	start(0, "all.hold.e110.example", 0);
+	start(1, "all.hold.e110.example", 9000);
+	assert_int_equal(ask(2, "marker3.example"), 0);
+	rcm_fake_dns_release("all.hold.e110.example");
+	assert_true(rcm_asker_wait(&askers[0]) && rcm_asker_wait(&askers[1]));
+	assert_int_equal(askers[0].outcome.status, -ETIMEDOUT);
+	assert_int_equal(askers[1].outcome.status, -ETIMEDOUT);
+}
+
+static void test_answer_is_kept_for_its_ttl(void **state)
+{
+	struct rai_stats before, after;
+
+	(void)state;
+	rcm_engine_stats(&before);
+	assert_int_equal(ask(0, "kept.ttl100.example"), 0);
+	assert_int_equal(ask(1, "Kept.ttl100.example"), 0);
+	assert_ptr_equal(askers[0].outcome.answer, askers[1].outcome.answer);
+	assert_int_equal(rcm_fake_dns_started(), 1);
+	rcm_engine_stats(&after);
+	assert_int_equal(after.kept_hits - before.kept_hits, 1);
+	assert_int_equal(after.lookups - before.lookups, 1);
+	assert_int_equal(after.resolved - before.resolved, 2);
+}
+
+static void test_answer_without_ttl_is_not_kept(void **state)
+{
+	(void)state;
+	assert_int_equal(ask(0, "unkept.example"), 0);
+	assert_int_equal(ask(1, "unkept.example"), 0);
+	assert_int_equal(rcm_fake_dns_started(), 2);
+}
+
+static void test_answer_kept_is_not_given_to_who_wants_a_fresh_one(void **state)
+{
+	struct rcm_question q = rcm_question_name("fresh.ttl100.example");
+
+	(void)state;
+	assert_int_equal(ask(0, "fresh.ttl100.example"), 0);
+	q.fresh = true;
+	assert_int_equal(rcm_asker_ask(&askers[1], &q), 0);
+	assert_int_equal(rcm_fake_dns_started(), 2);
+}
+
+static void test_answer_that_says_no_is_kept_briefly_a_failure_is_not(void **state)
+{
+	(void)state;
+	assert_int_equal(ask(0, "neg.e2.example"), -ENOENT);
+	assert_int_equal(ask(1, "neg.e2.example"), -ENOENT);
+	assert_int_equal(rcm_fake_dns_started(), 1);
+	assert_int_equal(ask(0, "neg.e11.example"), -EAGAIN);
+	assert_int_equal(ask(1, "neg.e11.example"), -EAGAIN);
+	assert_int_equal(rcm_fake_dns_started(), 3);
+}
+
+/* F7, F34: many silent names keep nobody waiting. */
+static void test_flight_of_a_live_name_is_done_among_silent_ones(void **state)
+{
+	struct rcm_asker silent[200] = { 0 };
+	uint64_t begun;
+	char name[40];
+
+	(void)state;
+	for (unsigned i = 0; i < 200; i++) {
+		struct rcm_question q = rcm_question_name(name);
+
+		snprintf(name, sizeof(name), "s%u.never.example", i);
+		assert_int_equal(rcm_asker_start(&silent[i], &q), 0);
+	}
+	begun = rcm_clock_now();
+	assert_int_equal(ask(0, "live.example"), 0);
+	assert_true(askers[0].at - begun < 500 * RCM_NS_PER_MS);
+	for (unsigned i = 0; i < 200; i++)
+		rcm_request_cancel(silent[i].request);
+	for (unsigned i = 0; i < 200; i++) {
+		assert_true(rcm_asker_wait(&silent[i]));
+		assert_int_equal(rcm_asker_times(&silent[i]), 1);
+		rcm_asker_done(&silent[i]);
+	}
+	assert_int_equal(rcm_fake_dns_cancelled(), 200);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+		T(test_flight_is_shared_by_equal_requests_whatever_their_case),
+		T(test_flight_is_not_shared_between_families),
+		T(test_flight_goes_on_when_one_of_its_requests_is_cancelled),
+		T(test_flight_that_ran_out_of_time_is_repeated_for_who_has_more),
+		T(test_flight_that_gave_up_with_time_left_is_not_repeated),
+		T(test_flight_without_deadline_that_runs_out_of_time_ends_all),
+		T(test_answer_is_kept_for_its_ttl),
+		T(test_answer_without_ttl_is_not_kept),
+		T(test_answer_kept_is_not_given_to_who_wants_a_fresh_one),
+		T(test_answer_that_says_no_is_kept_briefly_a_failure_is_not),
+		T(test_flight_of_a_live_name_is_done_among_silent_ones),
+	};
+
+	rcm_engine_use(&(struct rcm_backends){ .dns = &rcm_fake_dns });
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

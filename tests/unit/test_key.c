@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Keys of lookups: equal where the answers must be, different where they may be. */
+#include "resolve/key.h"
+#include "test.h"
+
+static uint8_t a[512], b[512];
+
+static bool same_host(const char *x, int fx, enum rcm_dns_source sx, const char *y, int fy,
+		      enum rcm_dns_source sy)
+{
+	unsigned len = rcm_key_host(a, x, fx, sx);
+
+	assert_int_equal(len, strlen(x) + 3);
+	return len == rcm_key_host(b, y, fy, sy) && !memcmp(a, b, len);
+}
+
+static void test_key_of_a_name_ignores_case_only(void **state)
+{
+	(void)state;
+	assert_true(same_host("Host.EXAMPLE", AF_INET, RCM_DNS_CONFIGURED, "hOST.example", AF_INET,
+			      RCM_DNS_CONFIGURED));
+	assert_false(same_host("host.example", AF_INET, RCM_DNS_CONFIGURED, "host.example.", AF_INET,
+			       RCM_DNS_CONFIGURED));
+	assert_false(same_host("host@example", AF_INET, RCM_DNS_CONFIGURED, "host`example", AF_INET,
+			       RCM_DNS_CONFIGURED));
+	assert_false(same_host("h\xc4", AF_INET, RCM_DNS_CONFIGURED, "h\xe4", AF_INET, RCM_DNS_CONFIGURED));
+}
+
+static void test_key_of_a_name_tells_families_and_sources_apart(void **state)
+{
+	(void)state;
+	assert_false(same_host("h", AF_INET, RCM_DNS_CONFIGURED, "h", AF_INET6, RCM_DNS_CONFIGURED));
+	assert_false(same_host("h", AF_UNSPEC, RCM_DNS_CONFIGURED, "h", AF_INET6, RCM_DNS_CONFIGURED));
+	assert_false(same_host("h", AF_INET, RCM_DNS_CONFIGURED, "h", AF_INET, RCM_DNS_HOSTS));
+}
+
+struct service {
+	struct rcm_hints hints;
+	const char *name;
+	struct rcm_gid port;
+	const void *client;
+};
+
+static bool same_service(const struct service *x, const struct service *y)
+{
+	unsigned len = rcm_key_service(a, &x->hints, x->name, &x->port, x->client);
+
+	assert_true(len <= RCM_KEY_SERVICE_MAX);
+	return len == rcm_key_service(b, &y->hints, y->name, &y->port, y->client) && !memcmp(a, b, len);
+}
+
+static void test_key_of_a_service_tells_name_port_route_and_client_apart(void **state)
+{
+	struct service base = { .name = "storage" }, s = base;
+
+	(void)state;
+	assert_true(same_service(&base, &s));
+	s.name = "Storage";
+	assert_false(same_service(&base, &s));
+	s = base;
+	s.port.raw[15] = 1;
+	assert_false(same_service(&base, &s));
+	s = base;
+	s.hints.flags = RAI_NOROUTE;
+	assert_false(same_service(&base, &s));
+	s = base;
+	s.client = &s;
+	assert_false(same_service(&base, &s));
+}
+
+static void test_key_of_a_service_id_is_its_number_however_written(void **state)
+{
+	struct service x = { .hints = { .by_id = true, .service_id = 16 }, .name = "0x10" }, y = x;
+
+	(void)state;
+	y.name = "16";
+	assert_true(same_service(&x, &y));
+	y.hints.service_id = 17;
+	assert_false(same_service(&x, &y));
+	y = x;
+	y.hints.by_id = false;
+	assert_false(same_service(&x, &y));
+}
+
+static void test_key_of_the_longest_service_name_fits(void **state)
+{
+	char name[64];
+	struct service s = { .name = name };
+
+	(void)state;
+	memset(name, 'x', sizeof(name));
+	name[63] = '\0';
+	assert_int_equal(rcm_key_service(a, &s.hints, s.name, &s.port, NULL), 26 + 63);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_key_of_a_name_ignores_case_only),
+		cmocka_unit_test(test_key_of_a_name_tells_families_and_sources_apart),
+		cmocka_unit_test(test_key_of_a_service_tells_name_port_route_and_client_apart),
+		cmocka_unit_test(test_key_of_a_service_id_is_its_number_however_written),
+		cmocka_unit_test(test_key_of_the_longest_service_name_fits),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
