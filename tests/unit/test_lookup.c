@@ -1,0 +1,465 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Resolutions of an id: one event each, results handed over once, cancel and destroy at every moment. */
+#include "cm/lookup.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <sched.h>
+
+#include "addr/build.h"
+#include "cm/id.h"
+#include "fake_engine.h"
+#include "fake_ports.h"
+#include "fake_ucma.h"
+#include "test.h"
+
+static struct rcm_channel *channel;
+static struct rcm_id *id;
+static const struct rdma_addrinfo sa_hints = { .ai_flags = RAI_SA };
+
+static int set_up(void **state)
+{
+	(void)state;
+	rcm_fake_ports_clear();
+	rcm_fake_ports_add(1, true, 0);
+	rcm_fake_ports_add(2, false, 0);
+	rcm_fake_ports_add(3, true, -EACCES);
+	rcm_fake_ucma_use();
+	rcm_fake_ucma_open_result(-ENODEV);
+	if (rcm_channel_new(&channel))
+		return -1;
+	assert_int_equal(fcntl(channel->pub.fd, F_SETFL, O_NONBLOCK), 0);
+	return rcm_id_new(channel, NULL, RDMA_PS_TCP, IBV_QPT_RC, &id);
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	rcm_id_destroy(id);
+	rcm_channel_close(channel);
+	rcm_fake_ucma_done();
+	rcm_fake_engine_reset();
+	return 0;
+}
+
+static void bind_to(uint8_t port)
+{
+	struct sockaddr_ib ib = { .sib_family = AF_IB };
+
+	ib.sib_addr.sib_raw[0] = 0xfe;
+	ib.sib_addr.sib_raw[1] = 0x80;
+	ib.sib_addr.sib_raw[15] = port;
+	assert_int_equal(rcm_id_bind(id, (struct sockaddr *)&ib), 0);
+}
+
+static void start(void)
+{
+	assert_int_equal(rcm_lookup_start(id, "host.test", "7471", NULL), 0);
+}
+
+static struct rcm_event *get(void)
+{
+	struct rcm_event *event = NULL;
+
+	assert_int_equal(rcm_channel_get(channel, &event), 0);
+	assert_ptr_equal(event->pub.id, &id->pub);
+	return event;
+}
+
+static void get_resolved(uint64_t results)
+{
+	struct rcm_event *event = get();
+
+	assert_int_equal(event->pub.event, RDMA_CM_EVENT_ADDRINFO_RESOLVED);
+	assert_int_equal(event->pub.status, 0);
+	assert_int_equal(event->pub.param.arg, results);
+	rcm_event_ack(event);
+}
+
+static void get_nothing(void)
+{
+	struct rcm_event *event;
+
+	assert_int_equal(rcm_channel_get(channel, &event), -EAGAIN);
+}
+
+static void query_nothing(void)
+{
+	struct rdma_addrinfo *list = NULL;
+
+	assert_int_equal(rcm_lookup_query(id, &list), -ENOENT);
+	assert_null(list);
+}
+
+static void test_lookup_resolved_hands_over_all_results_once(void **state)
+{
+	struct rdma_addrinfo *list;
+	unsigned count = 0;
+
+	(void)state;
+	start();
+	get_nothing();
+	query_nothing();
+	rcm_fake_engine_resolve(3);
+	query_nothing();
+	get_resolved(3);
+	assert_int_equal(rcm_lookup_query(id, &list), 0);
+	for (struct rdma_addrinfo *each = list; each; each = each->ai_next)
+		count++;
+	assert_int_equal(count, 3);
+	assert_int_equal(rcm_sockaddr_port(list->ai_dst_addr), htons(7471));
+	rcm_addrinfo_free(list);
+	query_nothing();
+	get_nothing();
+	assert_int_equal(rcm_fake_engine_cancels(), 0);
+}
+
+static void test_lookup_asks_what_was_asked_with_the_options_of_the_id(void **state)
+{
+	const struct rcm_question *question = rcm_fake_engine_question();
+	struct rdma_addrinfo hints = { .ai_flags = RAI_DNS, .ai_family = AF_INET6 };
+
+	(void)state;
+	start();
+	assert_string_equal(question->node, "host.test");
+	assert_string_equal(question->service, "7471");
+	assert_int_equal(question->deadline_ms, RCM_DEADLINE_DEFAULT);
+	assert_false(question->fresh);
+	rcm_fake_engine_resolve(1);
+	get_resolved(1);
+	id->options = (struct rcm_options){ 250, true, RCM_DNS_HOSTS };
+	assert_int_equal(rcm_lookup_start(id, "two.test", NULL, &hints), 0);
+	assert_int_equal(question->deadline_ms, 250);
+	assert_true(question->fresh);
+	assert_int_equal(question->source, RCM_DNS_HOSTS);
+	assert_int_equal(question->hints.family, AF_INET6);
+	rcm_fake_engine_resolve(1);
+	get_resolved(1);
+}
+
+/* F20 */
+static void test_lookup_failed_says_negative_errno_code_and_words(void **state)
+{
+	struct rcm_event *event;
+	char text[64];
+
+	(void)state;
+	start();
+	rcm_fake_engine_fail(-ENOENT, (uint64_t)EAI_NONAME, "no such host");
+	event = get();
+	assert_int_equal(event->pub.event, RDMA_CM_EVENT_ADDRINFO_ERROR);
+	assert_int_equal(event->pub.status, -ENOENT);
+	assert_true(event->pub.param.arg == (uint64_t)EAI_NONAME);
+	assert_int_equal(rcm_event_text(event, text, sizeof(text)), 12);
+	assert_string_equal(text, "no such host");
+	rcm_event_ack(event);
+	query_nothing();
+	get_nothing();
+}
+
+static void test_lookup_that_ends_while_it_starts_gives_one_event(void **state)
+{
+	(void)state;
+	rcm_fake_engine_immediate(true);
+	start();
+	get_resolved(1);
+	get_nothing();
+	start();
+	get_resolved(1);
+}
+
+static void test_lookup_not_started_leaves_no_event_and_may_be_repeated(void **state)
+{
+	(void)state;
+	rcm_fake_engine_refuse(-EAGAIN);
+	assert_int_equal(rcm_lookup_start(id, "host.test", NULL, NULL), -EAGAIN);
+	get_nothing();
+	rcm_fake_engine_refuse(0);
+	start();
+	rcm_fake_engine_resolve(1);
+	get_resolved(1);
+}
+
+static void test_lookup_with_bad_arguments_never_reaches_the_engine(void **state)
+{
+	(void)state;
+	assert_int_equal(rcm_lookup_start(id, NULL, NULL, NULL), -EINVAL);
+	assert_int_equal(rcm_lookup_start(id, "", "1", NULL), -EINVAL);
+	assert_null(rcm_fake_engine_question()->node);
+	get_nothing();
+}
+
+static void test_lookup_is_busy_until_its_event_is_taken(void **state)
+{
+	struct rcm_event *event;
+
+	(void)state;
+	start();
+	assert_int_equal(rcm_lookup_start(id, "other.test", NULL, NULL), -EBUSY);
+	rcm_fake_engine_resolve(1);
+	assert_int_equal(rcm_lookup_start(id, "other.test", NULL, NULL), -EBUSY);
+	event = get();
+	assert_int_equal(rcm_lookup_start(id, "other.test", NULL, NULL), 0);
+	rcm_event_ack(event);
+	rcm_fake_engine_resolve(1);
+	get_resolved(1);
+}
+
+static void test_lookup_started_again_gives_up_what_was_not_queried(void **state)
+{
+	(void)state;
+	start();
+	rcm_fake_engine_resolve(2);
+	get_resolved(2);
+	start();
+	query_nothing();
+	rcm_fake_engine_fail(-ENOENT, 0, "");
+	rcm_event_ack(get());
+	query_nothing();
+}
+
+static void test_lookup_queried_without_memory_can_be_queried_again(void **state)
+{
+	struct rdma_addrinfo *list = NULL;
+
+	(void)state;
+	start();
+	rcm_fake_engine_resolve(1);
+	get_resolved(1);
+	rcm_fake_engine_no_memory();
+	assert_int_equal(rcm_lookup_query(id, &list), -ENOMEM);
+	assert_null(list);
+	assert_int_equal(rcm_lookup_query(id, &list), 0);
+	rcm_addrinfo_free(list);
+}
+
+static void test_lookup_cancelled_ends_with_ecanceled(void **state)
+{
+	struct rcm_event *event;
+
+	(void)state;
+	assert_int_equal(rcm_lookup_cancel(id), -ENOENT);
+	start();
+	assert_int_equal(rcm_lookup_cancel(id), 0);
+	event = get();
+	assert_int_equal(event->pub.event, RDMA_CM_EVENT_ADDRINFO_ERROR);
+	assert_int_equal(event->pub.status, -ECANCELED);
+	rcm_event_ack(event);
+	assert_int_equal(rcm_lookup_cancel(id), -ENOENT);
+	get_nothing();
+}
+
+static void test_lookup_cancelled_after_its_outcome_was_queued_keeps_it(void **state)
+{
+	(void)state;
+	start();
+	rcm_fake_engine_resolve(1);
+	assert_int_equal(rcm_lookup_cancel(id), 0);
+	get_resolved(1);
+	get_nothing();
+}
+
+static void test_lookup_cancelled_twice_is_cancelled_once(void **state)
+{
+	(void)state;
+	rcm_fake_engine_hold_cancels(true);
+	start();
+	assert_int_equal(rcm_lookup_cancel(id), 0);
+	assert_int_equal(rcm_lookup_cancel(id), 0);
+	assert_int_equal(rcm_fake_engine_cancels(), 1);
+	rcm_fake_engine_fail(-ECANCELED, 0, "");
+	rcm_event_ack(get());
+	get_nothing();
+}
+
+/* F13: no event, no wait; the engine's answer comes to nobody. */
+static void test_lookup_of_a_destroyed_id_is_cancelled_without_event(void **state)
+{
+	(void)state;
+	rcm_fake_engine_hold_cancels(true);
+	start();
+	assert_int_equal(rcm_id_destroy(id), 0);
+	assert_int_equal(rcm_fake_engine_cancels(), 1);
+	rcm_fake_engine_resolve(1);
+	get_nothing();
+	assert_int_equal(rcm_id_new(channel, NULL, RDMA_PS_TCP, IBV_QPT_RC, &id), 0);
+}
+
+/* F35: nothing is touched afterwards, not even where the channel is gone too. */
+static void test_lookup_answered_after_its_channel_is_closed_hurts_nobody(void **state)
+{
+	(void)state;
+	rcm_fake_engine_hold_cancels(true);
+	start();
+	assert_int_equal(rcm_id_destroy(id), 0);
+	rcm_channel_close(channel);
+	rcm_fake_engine_resolve(1);
+	assert_int_equal(rcm_channel_new(&channel), 0);
+	assert_int_equal(rcm_id_new(channel, NULL, RDMA_PS_TCP, IBV_QPT_RC, &id), 0);
+}
+
+static void test_lookup_with_queued_event_is_dropped_by_destroy(void **state)
+{
+	(void)state;
+	start();
+	rcm_fake_engine_resolve(1);
+	assert_int_equal(rcm_id_destroy(id), 0);
+	get_nothing();
+	assert_int_equal(rcm_id_new(channel, NULL, RDMA_PS_TCP, IBV_QPT_RC, &id), 0);
+}
+
+static void test_lookup_abandoned_with_queued_event_leaves_the_id_free(void **state)
+{
+	(void)state;
+	start();
+	rcm_fake_engine_resolve(1);
+	rcm_lookup_abandon(id);
+	get_nothing();
+	start();
+	rcm_lookup_abandon(id);
+	get_nothing();
+	query_nothing();
+}
+
+static void test_lookup_of_a_migrated_id_ends_on_the_new_channel(void **state)
+{
+	struct rcm_channel *first = channel;
+
+	(void)state;
+	start();
+	assert_int_equal(rcm_channel_new(&channel), 0);
+	assert_int_equal(fcntl(channel->pub.fd, F_SETFL, O_NONBLOCK), 0);
+	assert_int_equal(rcm_id_migrate(id, channel), 0);
+	rcm_channel_close(first);
+	rcm_fake_engine_resolve(1);
+	get_resolved(1);
+}
+
+static void test_lookup_of_a_service_asks_the_port_that_the_id_is_bound_to(void **state)
+{
+	const struct rcm_question *question = rcm_fake_engine_question();
+
+	(void)state;
+	bind_to(1);
+	assert_int_equal(rcm_lookup_start(id, NULL, "lustre", &sa_hints), 0);
+	assert_int_equal(question->port.raw[15], 1);
+	assert_string_equal(question->sa->name, "fake");
+	rcm_fake_engine_resolve(2);
+	assert_int_equal(id->pub.route.addr.dst_addr.sa_family, 0);
+	get_resolved(2);
+	/* The first record is where rdma_resolve_route() goes. */
+	assert_int_equal(id->pub.route.addr.dst_addr.sa_family, AF_INET);
+	assert_int_equal(id->pub.route.addr.dst_sin.sin_addr.s_addr, htonl(0xC0000201));
+}
+
+static void test_lookup_of_a_service_needs_a_usable_infiniband_port(void **state)
+{
+	(void)state;
+	assert_int_equal(rcm_lookup_start(id, NULL, "lustre", &sa_hints), -EINVAL);
+	bind_to(2);
+	assert_int_equal(rcm_lookup_start(id, NULL, "lustre", &sa_hints), -ENOTSUP);
+	rcm_id_destroy(id);
+	assert_int_equal(rcm_id_new(channel, NULL, RDMA_PS_TCP, IBV_QPT_RC, &id), 0);
+	bind_to(3);
+	assert_int_equal(rcm_lookup_start(id, NULL, "lustre", &sa_hints), -EACCES);
+	get_nothing();
+}
+
+static void test_lookup_of_a_name_leaves_the_peer_address_alone(void **state)
+{
+	(void)state;
+	start();
+	rcm_fake_engine_resolve(1);
+	get_resolved(1);
+	assert_int_equal(id->pub.route.addr.dst_addr.sa_family, 0);
+}
+
+/* ---- F3: one thread takes, queries and acks while another resolves, cancels or destroys ---- */
+
+#ifdef __SANITIZE_THREAD__
+enum { ROUNDS = 20000 };
+#else
+enum { ROUNDS = 100000 };
+#endif
+
+static atomic_bool stop;
+static atomic_uint events, lists;
+
+static void *take_query_ack(void *arg)
+{
+	struct rdma_addrinfo *list;
+	struct rcm_event *event;
+
+	(void)arg;
+	while (!atomic_load(&stop)) {
+		if (rcm_channel_get(channel, &event)) {
+			sched_yield();
+			continue;
+		}
+		atomic_fetch_add(&events, 1);
+		if (!rcm_lookup_query(rcm_id_of(event->pub.id), &list)) {
+			atomic_fetch_add(&lists, 1);
+			rcm_addrinfo_free(list);
+		}
+		rcm_event_ack(event);
+	}
+	return NULL;
+}
+
+/* F3: until the ack the id is whole; a result goes to one caller, or to none. */
+static void test_lookup_queried_beside_resolve_and_destroy_has_one_owner(void **state)
+{
+	pthread_t reader;
+
+	(void)state;
+	atomic_store(&stop, false);
+	rcm_fake_engine_immediate(true);
+	assert_int_equal(pthread_create(&reader, NULL, take_query_ack, NULL), 0);
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		int ret = rcm_lookup_start(id, "host.test", NULL, NULL);
+
+		assert_true(!ret || ret == -EBUSY);
+		if (i % 3 == 0)
+			rcm_lookup_cancel(id);
+		if (i % 7 == 0) {
+			rcm_id_destroy(id);
+			assert_int_equal(rcm_id_new(channel, NULL, RDMA_PS_TCP, IBV_QPT_RC, &id), 0);
+		}
+	}
+	atomic_store(&stop, true);
+	pthread_join(reader, NULL);
+	assert_true(atomic_load(&events) >= atomic_load(&lists));
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_lookup_resolved_hands_over_all_results_once),
+		TEST(test_lookup_asks_what_was_asked_with_the_options_of_the_id),
+		TEST(test_lookup_failed_says_negative_errno_code_and_words),
+		TEST(test_lookup_that_ends_while_it_starts_gives_one_event),
+		TEST(test_lookup_not_started_leaves_no_event_and_may_be_repeated),
+		TEST(test_lookup_with_bad_arguments_never_reaches_the_engine),
+		TEST(test_lookup_is_busy_until_its_event_is_taken),
+		TEST(test_lookup_started_again_gives_up_what_was_not_queried),
+		TEST(test_lookup_queried_without_memory_can_be_queried_again),
+		TEST(test_lookup_cancelled_ends_with_ecanceled),
+		TEST(test_lookup_cancelled_after_its_outcome_was_queued_keeps_it),
+		TEST(test_lookup_cancelled_twice_is_cancelled_once),
+		TEST(test_lookup_of_a_destroyed_id_is_cancelled_without_event),
+		TEST(test_lookup_answered_after_its_channel_is_closed_hurts_nobody),
+		TEST(test_lookup_with_queued_event_is_dropped_by_destroy),
+		TEST(test_lookup_abandoned_with_queued_event_leaves_the_id_free),
+		TEST(test_lookup_of_a_migrated_id_ends_on_the_new_channel),
+		TEST(test_lookup_of_a_service_asks_the_port_that_the_id_is_bound_to),
+		TEST(test_lookup_of_a_service_needs_a_usable_infiniband_port),
+		TEST(test_lookup_of_a_name_leaves_the_peer_address_alone),
+		TEST(test_lookup_queried_beside_resolve_and_destroy_has_one_owner),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
