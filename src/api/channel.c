@@ -7,7 +7,7 @@
 
 #include "api/api.h"
 #include "cm/id.h"
-#include "cm/port.h"
+#include "cm/local.h"
 #include "resolve/request.h"
 
 struct rdma_event_channel *rdma_create_event_channel(void)
@@ -15,7 +15,7 @@ struct rdma_event_channel *rdma_create_event_channel(void)
 	struct rcm_channel *channel = NULL;
 	int state = rcm_enter(), ret;
 
-	ret = rcm_port_usable(NULL);
+	ret = rcm_local_usable(NULL);
 	if (!ret)
 		ret = rcm_channel_new(&channel);
 	rcm_leave(state, ret);

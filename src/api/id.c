@@ -5,7 +5,7 @@
 #include <errno.h>
 
 #include "api/api.h"
-#include "cm/port.h"
+#include "cm/local.h"
 
 static enum ibv_qp_type qp_type_of(enum rdma_port_space ps)
 {
@@ -20,7 +20,7 @@ int rdma_create_id(struct rdma_event_channel *channel, struct rdma_cm_id **id, v
 
 	if (!id)
 		goto out;
-	ret = channel ? 0 : rcm_port_usable(NULL);
+	ret = channel ? 0 : rcm_local_usable(NULL);
 	if (!ret)
 		ret = rcm_id_new(channel ? rcm_channel_of(channel) : NULL, context, ps, qp_type_of(ps),
 				 &made);

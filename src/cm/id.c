@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "cm/port.h"
+#include "cm/local.h"
 #include "cm/sync.h"
 #include "cm/table.h"
 #include "resolve/request.h"
@@ -325,7 +325,7 @@ static int bind_here(struct rcm_id *id, union rcm_sockaddr *addr)
 
 	if (addr->sa.sa_family != AF_IB)
 		return -ENODEV;
-	ret = rcm_port_bind(addr, id->pub.ps, &port);
+	ret = rcm_local_bind(addr, id->pub.ps, &port);
 	if (ret)
 		return ret;
 	rcm_lock_acquire(&id->lock);

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "cm/id.h"
-#include "cm/port.h"
+#include "cm/local.h"
 #include "resolve/request.h"
 
 /* Made whole at the start, so that its event can be queued without anything that could fail. */
@@ -196,7 +196,7 @@ int rcm_lookup_start(struct rcm_id *id, const char *node, const char *service,
 
 	ret = rcm_hints_check(node, service, hints, &question.hints);
 	if (!ret && question.hints.flags & RAI_SA)
-		ret = rcm_port_of_sa(id, &question.port, &question.sa);
+		ret = rcm_local_sa_port(id, &question.port, &question.sa);
 	return ret ? ret : ask(id, &question);
 }
 

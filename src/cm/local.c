@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The local side: whether there is a device, what an AF_IB address binds to, which port asks the SA. */
-#include "cm/port.h"
+#include "cm/local.h"
 
 #include <dirent.h>
 #include <endian.h>
@@ -42,7 +42,7 @@ static int umad_usable(void)
 	return best;
 }
 
-int rcm_port_usable(const char *class_dir)
+int rcm_local_usable(const char *class_dir)
 {
 	bool deviceless = false, present = has_entry(class_dir ? class_dir : "/sys/class/infiniband");
 	int kernel = present ? rcm_ucma_usable() : -ENODEV, umad;
@@ -93,7 +93,7 @@ static int complete_sid(struct sockaddr_ib *ib, enum rdma_port_space ps)
 	return 0;
 }
 
-int rcm_port_bind(union rcm_sockaddr *addr, enum rdma_port_space ps, struct rcm_sa_port *ret_port)
+int rcm_local_bind(union rcm_sockaddr *addr, enum rdma_port_space ps, struct rcm_sa_port *ret_port)
 {
 	struct sockaddr_ib *ib = &addr->ib;
 	struct rcm_sa_port port = { .number = 0 };
@@ -154,7 +154,7 @@ static int port_of(struct rcm_id *id, struct rcm_sa_port *ret_port)
 	return ret;
 }
 
-int rcm_port_of_sa(struct rcm_id *id, struct rcm_gid *ret_gid, const struct rcm_sa_ops **ret_sa)
+int rcm_local_sa_port(struct rcm_id *id, struct rcm_gid *ret_gid, const struct rcm_sa_ops **ret_sa)
 {
 	struct rcm_sa_port port;
 	int ret;

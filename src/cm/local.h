@@ -14,15 +14,15 @@ struct rcm_id;
  * /sys/class/infiniband) lists a device, where an umad port can be used, or where RAI_DEVICELESS=1. Else -EACCES where
  * there is one that this process may not use, -ENODEV. Local files only.
  */
-int rcm_port_usable(const char *class_dir);
+int rcm_local_usable(const char *class_dir);
 
 /*
  * Binds without the kernel: *addr gets the service id of ps (with an ephemeral port where none is given) and a full
  * mask; *ret_port the port that has the GID, number 0 for a wildcard.
  * 0, -ENODEV (no such GID), -EPROTONOSUPPORT (a service id of another port space).
  */
-int rcm_port_bind(union rcm_sockaddr *addr, enum rdma_port_space ps, struct rcm_sa_port *ret_port);
+int rcm_local_bind(union rcm_sockaddr *addr, enum rdma_port_space ps, struct rcm_sa_port *ret_port);
 
 /* The port through which id asks the SA: 0, -EINVAL (bound to no device), -ENOTSUP (not InfiniBand), -EACCES (this process
  * may not), -ENODEV (it is gone). No lock held. *ret_sa: the client to ask. */
-int rcm_port_of_sa(struct rcm_id *id, struct rcm_gid *ret_gid, const struct rcm_sa_ops **ret_sa);
+int rcm_local_sa_port(struct rcm_id *id, struct rcm_gid *ret_gid, const struct rcm_sa_ops **ret_sa);

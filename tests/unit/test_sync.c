@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Synchronous ids: a call waits for its own outcome, and acks that of the call before. */
+#include "cm/sync.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <time.h>
+
+#include "cm/id.h"
+#include "fake_engine.h"
+#include "fake_ucma.h"
+#include "test.h"
+
+enum {
+	OUTCOMES = RCM_EVENT_BIT(RDMA_CM_EVENT_ADDRINFO_RESOLVED) |
+		   RCM_EVENT_BIT(RDMA_CM_EVENT_ADDRINFO_ERROR)
+};
+
+static struct rcm_id *id;
+
+static int set_up(void **state)
+{
+	(void)state;
+	rcm_fake_ucma_use();
+	rcm_fake_ucma_open_result(-ENODEV);
+	return rcm_id_new(NULL, NULL, RDMA_PS_TCP, IBV_QPT_RC, &id);
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	rcm_id_destroy(id);
+	rcm_fake_ucma_done();
+	rcm_fake_engine_reset();
+	return 0;
+}
+
+static void write_user(uint64_t arg)
+{
+	struct rcm_event *event;
+
+	assert_int_equal(rcm_event_new_user(id, 0, arg, &event), 0);
+	assert_true(rcm_id_post(id, event));
+}
+
+static void test_sync_id_has_a_channel_of_its_own(void **state)
+{
+	(void)state;
+	assert_true(rcm_sync_is(id));
+	assert_non_null(id->pub.channel);
+	assert_null(id->pub.event);
+}
+
+static void test_sync_completes_with_the_event_left_in_the_id(void **state)
+{
+	(void)state;
+	rcm_fake_engine_immediate(true);
+	assert_int_equal(rcm_lookup_start(id, "host.test", NULL, NULL), 0);
+	assert_int_equal(rcm_sync_complete(id, OUTCOMES), 0);
+	assert_non_null(id->pub.event);
+	assert_int_equal(id->pub.event->event, RDMA_CM_EVENT_ADDRINFO_RESOLVED);
+	assert_int_equal(atomic_load(&id->unacked), 1);
+}
+
+/* F15: an application never acks what a synchronous id has. */
+static void test_sync_acks_the_event_of_the_call_before(void **state)
+{
+	struct rdma_cm_event *first;
+
+	(void)state;
+	assert_int_equal(rcm_lookup_start(id, "host.test", NULL, NULL), 0);
+	rcm_fake_engine_fail(-ETIMEDOUT, 0, "late");
+	assert_int_equal(rcm_sync_complete(id, OUTCOMES), -ETIMEDOUT);
+	first = id->pub.event;
+	assert_int_equal(first->status, -ETIMEDOUT);
+	assert_int_equal(rcm_lookup_start(id, "host.test", NULL, NULL), 0);
+	rcm_fake_engine_resolve(1);
+	assert_int_equal(rcm_sync_complete(id, OUTCOMES), 0);
+	assert_int_equal(id->pub.event->event, RDMA_CM_EVENT_ADDRINFO_RESOLVED);
+	assert_int_equal(atomic_load(&id->unacked), 1);
+	rcm_sync_ack(id);
+	assert_null(id->pub.event);
+	assert_int_equal(atomic_load(&id->unacked), 0);
+	rcm_sync_ack(id);
+}
+
+static void test_sync_passes_over_events_of_the_application(void **state)
+{
+	struct rcm_event *event;
+
+	(void)state;
+	write_user(5);
+	assert_int_equal(rcm_lookup_start(id, "host.test", NULL, NULL), 0);
+	rcm_fake_engine_resolve(1);
+	assert_int_equal(rcm_sync_complete(id, RCM_SYNC_ANY), 0);
+	assert_int_equal(id->pub.event->event, RDMA_CM_EVENT_ADDRINFO_RESOLVED);
+	assert_int_equal(rcm_channel_get(rcm_channel_of(id->pub.channel), &event), 0);
+	assert_int_equal(event->pub.param.arg, 5);
+	rcm_event_ack(event);
+}
+
+static void test_sync_status_of_any_sign_becomes_an_errno(void **state)
+{
+	struct rcm_event *event;
+
+	(void)state;
+	assert_int_equal(rcm_event_new_user(id, 28, 0, &event), 0);
+	event->pub.event = RDMA_CM_EVENT_REJECTED;
+	assert_true(rcm_id_post(id, event));
+	assert_int_equal(rcm_sync_complete(id, RCM_SYNC_ANY), -ECONNREFUSED);
+	assert_int_equal(rcm_event_new_user(id, ENETUNREACH, 0, &event), 0);
+	event->pub.event = RDMA_CM_EVENT_UNREACHABLE;
+	assert_true(rcm_id_post(id, event));
+	assert_int_equal(rcm_sync_complete(id, RCM_SYNC_ANY), -ENETUNREACH);
+}
+
+static void test_sync_of_an_asynchronous_id_waits_for_nothing(void **state)
+{
+	struct rcm_channel *channel;
+
+	(void)state;
+	assert_int_equal(rcm_channel_new(&channel), 0);
+	assert_int_equal(rcm_id_migrate(id, channel), 0);
+	assert_int_equal(rcm_sync_complete(id, OUTCOMES), 0);
+	assert_null(id->pub.event);
+	assert_int_equal(rcm_id_migrate(id, NULL), 0);
+	rcm_channel_close(channel);
+}
+
+static void *resolve_soon(void *arg)
+{
+	(void)arg;
+	while (!rcm_fake_engine_pending())
+		sched_yield();
+	rcm_fake_engine_resolve(1);
+	return NULL;
+}
+
+/* F2: the outcome can be queued and another thread can use the id while the call waits. */
+static void test_sync_waits_without_a_lock(void **state)
+{
+	pthread_t thread;
+
+	(void)state;
+	assert_int_equal(pthread_create(&thread, NULL, resolve_soon, NULL), 0);
+	assert_int_equal(rcm_lookup_start(id, "host.test", NULL, NULL), 0);
+	assert_int_equal(rcm_sync_complete(id, OUTCOMES), 0);
+	pthread_join(thread, NULL);
+}
+
+static void on_alarm(int sig)
+{
+	(void)sig;
+}
+
+/* Once the call is interrupted the id is free for the next one. */
+static void test_sync_interrupted_by_a_signal_can_be_repeated(void **state)
+{
+	struct sigaction action = { .sa_handler = on_alarm };
+	timer_t timer;
+	struct itimerspec soon = { .it_value.tv_nsec = 1000000, .it_interval.tv_nsec = 1000000 };
+
+	(void)state;
+	assert_int_equal(sigaction(SIGALRM, &action, NULL), 0);
+	assert_int_equal(timer_create(CLOCK_MONOTONIC, NULL, &timer), 0);
+	assert_int_equal(rcm_lookup_start(id, "host.test", NULL, NULL), 0);
+	assert_int_equal(timer_settime(timer, 0, &soon, NULL), 0);
+	assert_int_equal(rcm_sync_complete(id, OUTCOMES), -EINTR);
+	timer_delete(timer);
+	rcm_lookup_abandon(id);
+	assert_int_equal(rcm_fake_engine_pending(), 0);
+	rcm_fake_engine_immediate(true);
+	assert_int_equal(rcm_lookup_start(id, "host.test", NULL, NULL), 0);
+	assert_int_equal(rcm_sync_complete(id, OUTCOMES), 0);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_sync_id_has_a_channel_of_its_own),
+		TEST(test_sync_completes_with_the_event_left_in_the_id),
+		TEST(test_sync_acks_the_event_of_the_call_before),
+		TEST(test_sync_passes_over_events_of_the_application),
+		TEST(test_sync_status_of_any_sign_becomes_an_errno),
+		TEST(test_sync_of_an_asynchronous_id_waits_for_nothing),
+		TEST(test_sync_waits_without_a_lock),
+		TEST(test_sync_interrupted_by_a_signal_can_be_repeated),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
