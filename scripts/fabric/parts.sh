@@ -72,13 +72,15 @@ end() {
 	local pid
 	[ -e "$1" ] || return 0
 	pid=$(<"$1")
-	kill "-$2" "$pid" 2>/dev/null && kill -CONT "$pid" 2>/dev/null || true
+	kill "-$2" "$pid" 2>/dev/null || true
+	kill -CONT "$pid" 2>/dev/null || true
 	gone "$pid" 5 || { kill -KILL "$pid" 2>/dev/null; gone "$pid" 5; } || true
 	rm -f "$1"
 }
 
 fabric_down() {
 	local f
+	set +e
 	trap '' INT TERM
 	for f in "$dir"/sm.*.pid; do end "$f" KILL; done
 	end "$dir/ibsim.pid" TERM
@@ -117,7 +119,7 @@ run_on() {
 	# umad2sim makes its copy of sysfs in the working directory.
 	(
 		cd "$dir"
-		export SIM_HOST=$host LD_PRELOAD
+		export SIM_HOST=$host RAI_SIM_LIVE=1 LD_PRELOAD
 		LD_PRELOAD="$(sanitizer_of "$program")$(<"$dir/preload")"
 		exec "$program" "$@"
 	)

@@ -8,8 +8,9 @@
  *
  * What umad2sim lacks and this adds: RMPP, so that answers of any length arrive; a descriptor that
  * epoll takes; several open ports in one process; -ENOSPC for a buffer that is too small, the
- * message kept; timeouts and retries; open64() for programs built with large file support. Not
- * emulated: flow control, GRH, asynchronous events, removal of the device.
+ * message kept; timeouts and retries; ports whose state and SM are read as they are now;
+ * open64() for programs built with large file support. Not emulated: flow control, GRH,
+ * asynchronous events, removal of the device.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -21,6 +22,7 @@
 
 #include "sim_port.h"
 #include "sim_rmpp.h"
+#include "sim_sysfs.h"
 #include "sim_wire.h"
 
 enum { RMPP_END = 36 }; /* shorter requests are refused by the kernel */
@@ -36,8 +38,11 @@ static int with_errno(int rc)
 
 EXPORT int umad_open_port(const char *ca, int portnum)
 {
-	int rc = rcm_sim_wire_open(ca, portnum);
+	int rc;
 
+	rcm_sim_sysfs_hold();
+	rc = rcm_sim_wire_open(ca, portnum);
+	rcm_sim_sysfs_let();
 	return with_errno(rc < 0 ? rc : rcm_sim_port_open());
 }
 
@@ -88,7 +93,7 @@ EXPORT int umad_send(int fd, int agent, void *umad, int len, int timeout_ms, int
 	uint32_t wire_tid;
 	int rc;
 
-	if (rcm_sim_port_class(fd, agent) != mad[1] || len < RMPP_END)
+	if (rcm_sim_port_class(fd, agent) < 0 || len < RMPP_END)
 		return with_errno(-EINVAL);
 	head->agent_id = (uint32_t)agent;
 	head->timeout_ms = (uint32_t)timeout_ms;
@@ -126,17 +131,40 @@ EXPORT int umad_recv(int fd, void *umad, int *len, int timeout_ms)
 	return with_errno(rcm_sim_port_take(fd, umad, len));
 }
 
-/* umad2sim wraps open() alone, and large file support turns that name into this one. */
-EXPORT int open64(const char *path, int flags, ...)
+static int open_next(const char *path, int flags, mode_t mode)
 {
 	static int (*next_open)(const char *path, int flags, ...);
-	mode_t mode;
-	va_list args;
 
 	if (!next_open)
 		next_open = (int (*)(const char *, int, ...))dlsym(RTLD_NEXT, "open");
-	va_start(args, flags);
-	mode = (flags & (O_CREAT | O_TMPFILE)) ? va_arg(args, mode_t) : 0;
-	va_end(args);
+	rcm_sim_sysfs_refresh(path);
 	return next_open(path, flags, mode);
+}
+
+static mode_t mode_of(int flags, va_list args)
+{
+	return (flags & (O_CREAT | O_TMPFILE)) ? va_arg(args, mode_t) : 0;
+}
+
+EXPORT int open(const char *path, int flags, ...)
+{
+	mode_t mode;
+	va_list args;
+
+	va_start(args, flags);
+	mode = mode_of(flags, args);
+	va_end(args);
+	return open_next(path, flags, mode);
+}
+
+/* umad2sim wraps open() alone, and large file support turns that name into this one. */
+EXPORT int open64(const char *path, int flags, ...)
+{
+	mode_t mode;
+	va_list args;
+
+	va_start(args, flags);
+	mode = mode_of(flags, args);
+	va_end(args);
+	return open_next(path, flags, mode);
 }

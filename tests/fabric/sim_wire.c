@@ -140,6 +140,9 @@ int rcm_sim_wire_send(const void *umad, size_t len)
 
 	pthread_mutex_lock(&lock);
 	agent = sim_agents[mad[1]] - 1;
+	/* One agent sends both kinds of SMP: by directed route (0x81) and by LID (0x01). */
+	if (agent < 0)
+		agent = sim_agents[mad[1] ^ 0x80] - 1;
 	pthread_mutex_unlock(&lock);
 	if (agent < 0)
 		return -EINVAL;

@@ -293,7 +293,22 @@ static void test_sa_that_stands_still_for_a_while_is_asked_again(void **state)
 	assert_int_equal(h.count, 1);
 }
 
-/* F31: the deadline is the caller's, and kept within 10 ms; silence is no "no". */
+/* How late, in ns, a question that nobody answers fails. */
+static uint64_t lateness(unsigned deadline_ms)
+{
+	uint64_t due = in_ms(deadline_ms), now;
+	struct heard h = { 0 };
+
+	ask_name("silent", deadline_ms, &h);
+	turn_until_heard(&h, 1);
+	now = rcm_clock_now();
+	assert_int_equal(h.status, -ETIMEDOUT);
+	assert_true(now >= due);
+	return now - due;
+}
+
+/* F31: the deadline is the caller's, and kept within 10 ms; silence is no "no". The best of three counts, since a
+ * machine that is busy otherwise is late by itself. */
 static void test_sa_that_is_silent_is_etimedout_at_each_deadline(void **state)
 {
 	static const unsigned deadlines[] = { 1, 50, 700, 1500 };
@@ -301,15 +316,11 @@ static void test_sa_that_is_silent_is_etimedout_at_each_deadline(void **state)
 	(void)state;
 	assert_int_equal(rcm_fabric("sm pause"), 0);
 	for (unsigned i = 0; i < sizeof(deadlines) / sizeof(deadlines[0]); i++) {
-		uint64_t due = in_ms(deadlines[i]), now;
-		struct heard h = { 0 };
+		uint64_t late = UINT64_MAX;
 
-		ask_name("silent", deadlines[i], &h);
-		turn_until_heard(&h, 1);
-		now = rcm_clock_now();
-		assert_int_equal(h.status, -ETIMEDOUT);
-		assert_true(now >= due);
-		assert_true(now < due + 10 * RCM_NS_PER_MS);
+		for (unsigned n = 0; n < 3 && late > 10 * RCM_NS_PER_MS; n++)
+			late = lateness(deadlines[i]);
+		assert_in_range(late, 0, 10 * RCM_NS_PER_MS);
 	}
 	assert_int_equal(rcm_fabric("sm continue"), 0);
 }
@@ -325,6 +336,53 @@ static void test_sa_that_restarts_is_asked_again(void **state)
 	assert_int_equal(rcm_fabric("sm start"), 0);
 	turn_until_heard(&h, 1);
 	assert_int_equal(h.status, 0);
+}
+
+/* Until the host's port is, or is not, active. */
+static void await_port(bool active)
+{
+	uint64_t give_up = in_ms(10000);
+	struct rcm_sa_port port;
+
+	do {
+		assert_true(rcm_clock_now() < give_up);
+		assert_int_equal(rcm_loop_turn(&loop, 10), 0);
+		assert_int_equal(rcm_sa_ports(&port, 1), 1);
+	} while (port.active != active);
+}
+
+static void test_sa_port_that_goes_down_during_a_question_is_enetdown(void **state)
+{
+	struct heard h = { 0 };
+
+	(void)state;
+	assert_int_equal(rcm_fabric("sm pause"), 0);
+	ask_path(3, &h);
+	assert_int_equal(rcm_loop_turn(&loop, 0), 0);
+	assert_int_equal(rcm_fabric("link down hca2"), 0);
+	turn_until_heard(&h, 1);
+	assert_int_equal(h.status, -ENETDOWN);
+	assert_int_equal(rcm_fabric("link up hca2"), 0);
+	assert_int_equal(rcm_fabric("sm continue"), 0);
+	await_port(true);
+	ask_path(3, &h);
+	turn_until_heard(&h, 2);
+	assert_int_equal(h.status, 0);
+}
+
+/* F28, the looking up: the standby becomes master at another LID while the question is under way. */
+static void test_sa_that_is_taken_over_is_asked_at_its_new_place(void **state)
+{
+	struct heard h = { 0 };
+
+	(void)state;
+	assert_int_equal(rcm_fabric("sm start hca3"), 0);
+	assert_int_equal(rcm_fabric("sm kill hca1"), 0);
+	ask_path(3, &h);
+	turn_until_heard(&h, 1);
+	assert_int_equal(h.status, 0);
+	assert_int_equal(rcm_fabric("sm start hca1"), 0);
+	assert_int_equal(rcm_fabric("sm stop hca3"), 0);
 }
 
 static void test_sa_query_that_is_cancelled_is_not_heard_of(void **state)
@@ -358,8 +416,11 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_sa_questions_beyond_the_window_are_all_answered, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_sa_that_stands_still_for_a_while_is_asked_again, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_sa_that_is_silent_is_etimedout_at_each_deadline, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_sa_port_that_goes_down_during_a_question_is_enetdown, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(test_sa_query_that_is_cancelled_is_not_heard_of, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_sa_that_restarts_is_asked_again, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_sa_that_is_taken_over_is_asked_at_its_new_place, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
