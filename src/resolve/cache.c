@@ -5,13 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/container.h"
 #include "base/limits.h"
 #include "base/table.h"
 
 struct rcm_kept {
 	UT_hash_handle hh;
-	struct rcm_heap_node node;	/* by time of expiry */
+	uint64_t expires;
 	struct rcm_answer *answer;
 	unsigned key_len;
 	uint8_t key[];
@@ -26,7 +25,6 @@ static void drop(struct rcm_cache *cache, struct rcm_kept *kept)
 {
 	cache->bytes -= weight(kept);
 	HASH_DEL(cache->table, kept);
-	rcm_heap_remove(&cache->expiry, &kept->node);
 	rcm_answer_put(kept->answer);
 	free(kept);
 }
@@ -46,17 +44,18 @@ struct rcm_answer *rcm_cache_find(struct rcm_cache *cache, const void *key, unsi
 
 	if (!kept)
 		return NULL;
-	if (kept->node.key > now)
+	if (kept->expires > now)
 		return kept->answer;
 	drop(cache, kept);
 	return NULL;
 }
 
-static struct rcm_kept *first_to_expire(const struct rcm_cache *cache)
+void rcm_cache_drop(struct rcm_cache *cache, const void *key, unsigned key_len, unsigned hash)
 {
-	struct rcm_heap_node *node = rcm_heap_first(&cache->expiry);
+	struct rcm_kept *kept = find(cache, key, key_len, hash);
 
-	return node ? rcm_container(node, struct rcm_kept, node) : NULL;
+	if (kept)
+		drop(cache, kept);
 }
 
 static bool is_full(const struct rcm_cache *cache, size_t more)
@@ -64,23 +63,20 @@ static bool is_full(const struct rcm_cache *cache, size_t more)
 	return HASH_COUNT(cache->table) >= RCM_KEPT_MAX || cache->bytes + more > RCM_KEPT_BYTES_MAX;
 }
 
-/* Makes room: what has expired goes anyway, then what would go first. */
+/* Makes room. By age, not by time of expiry: a heap of thousands costs a dozen cache misses a name, and what has expired
+ * behind others only waits for its turn. */
 static void trim(struct rcm_cache *cache, size_t more, uint64_t now)
 {
-	struct rcm_kept *kept;
-
-	while ((kept = first_to_expire(cache)) && (kept->node.key <= now || is_full(cache, more)))
-		drop(cache, kept);
+	while (cache->table && (cache->table->expires <= now || is_full(cache, more)))
+		drop(cache, cache->table);
 }
 
 void rcm_cache_put(struct rcm_cache *cache, const void *key, unsigned key_len, unsigned hash,
 		   struct rcm_answer *answer, uint64_t now, uint64_t expires)
 {
-	struct rcm_kept *kept = find(cache, key, key_len, hash);
+	struct rcm_kept *kept;
 	size_t more = sizeof(*kept) + key_len + answer->size;
 
-	if (kept)
-		drop(cache, kept);
 	if (expires <= now || more > RCM_KEPT_BYTES_MAX)
 		return;
 	trim(cache, more, now);
@@ -95,16 +91,14 @@ void rcm_cache_put(struct rcm_cache *cache, const void *key, unsigned key_len, u
 		return;
 	}
 	kept->answer = rcm_answer_get(answer);
-	rcm_heap_push(&cache->expiry, &kept->node, expires);
+	kept->expires = expires;
 	cache->bytes += more;
 }
 
 void rcm_cache_clear(struct rcm_cache *cache)
 {
-	struct rcm_kept *kept;
-
-	while ((kept = first_to_expire(cache)))
-		drop(cache, kept);
+	while (cache->table)
+		drop(cache, cache->table);
 }
 
 unsigned rcm_cache_count(const struct rcm_cache *cache)

@@ -2,15 +2,13 @@
 /* Answers kept for later requests, by key, until their time is over; limited in number and bytes. */
 #pragma once
 
-#include "base/heap.h"
 #include "resolve/answer.h"
 
 struct rcm_kept;
 
 /* Zeroed: empty. One thread's. */
 struct rcm_cache {
-	struct rcm_kept *table;
-	struct rcm_heap expiry;
+	struct rcm_kept *table;		/* in the order they were put */
 	size_t bytes;
 };
 
@@ -18,9 +16,13 @@ struct rcm_cache {
 struct rcm_answer *rcm_cache_find(struct rcm_cache *cache, const void *key, unsigned key_len,
 				  unsigned hash, uint64_t now);
 
+/* Drops what is kept under a key, if anything is. */
+void rcm_cache_drop(struct rcm_cache *cache, const void *key, unsigned key_len, unsigned hash);
+
 /*
- * Keeps an answer (taking a reference of its own) until expires, instead of an older one under the key. Those that
- * expire first give way where there are too many. Without memory for it, it isn't kept.
+ * Keeps an answer (taking a reference of its own) until expires. Nothing must be kept under the key: who puts has
+ * looked before, and a second look costs cache misses. The oldest give way where there are too many. Without memory for
+ * it, it isn't kept.
  */
 void rcm_cache_put(struct rcm_cache *cache, const void *key, unsigned key_len, unsigned hash,
 		   struct rcm_answer *answer, uint64_t now, uint64_t expires);

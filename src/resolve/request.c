@@ -197,8 +197,12 @@ static struct rcm_answer *kept_answer(struct rcm_engine *engine, const struct rc
 {
 	struct rcm_answer *answer;
 
-	if (request->fresh || (is_sa(request) && !rcm_config_get()->sa_keep_ms))
+	if (is_sa(request) && !rcm_config_get()->sa_keep_ms)
 		return NULL;
+	if (request->fresh) {
+		rcm_cache_drop(&engine->cache, request->key, request->key_len, request->key_hash);
+		return NULL;
+	}
 	if (rcm_config_files_changed(engine->loop.now) ||
 	    (is_sa(request) && rcm_record_ports_changed(engine)))
 		rcm_cache_clear(&engine->cache);

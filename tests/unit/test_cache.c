@@ -24,6 +24,7 @@ static void put(const char *key, uint64_t mark, uint64_t now, uint64_t expires)
 	unsigned hash, len = (unsigned)strlen(key);
 
 	HASH_VALUE(key, len, hash);
+	rcm_cache_drop(&cache, key, len, hash);
 	rcm_cache_put(&cache, key, len, hash, answer, now, expires);
 	rcm_answer_put(answer);
 }
@@ -65,7 +66,7 @@ static void test_cache_keeps_nothing_that_has_expired_already(void **state)
 	assert_int_equal(rcm_cache_count(&cache), 0);
 }
 
-static void test_cache_put_replaces_what_was_there(void **state)
+static void test_cache_drop_makes_room_under_the_key(void **state)
 {
 	(void)state;
 	put("a", 1, 0, 200);
@@ -86,14 +87,14 @@ static void test_cache_answer_outlives_its_place_in_the_cache(void **state)
 	rcm_answer_put(answer);
 }
 
-static void test_cache_when_full_gives_up_what_expires_first(void **state)
+static void test_cache_when_full_gives_up_the_oldest(void **state)
 {
 	char key[16];
 
 	(void)state;
 	for (unsigned i = 0; i <= RCM_KEPT_MAX; i++) {
 		snprintf(key, sizeof(key), "%u", i);
-		put(key, i + 1, 0, 1000 + i);
+		put(key, i + 1, 0, 100000 - i);
 	}
 	assert_int_equal(rcm_cache_count(&cache), RCM_KEPT_MAX);
 	assert_int_equal(find("0", 1), 0);
@@ -157,9 +158,9 @@ int main(void)
 #define T(name) cmocka_unit_test_teardown(name, teardown)
 		T(test_cache_gives_an_answer_until_it_expires),
 		T(test_cache_keeps_nothing_that_has_expired_already),
-		T(test_cache_put_replaces_what_was_there),
+		T(test_cache_drop_makes_room_under_the_key),
 		T(test_cache_answer_outlives_its_place_in_the_cache),
-		T(test_cache_when_full_gives_up_what_expires_first),
+		T(test_cache_when_full_gives_up_the_oldest),
 		T(test_cache_is_limited_in_bytes_too),
 		T(test_cache_agrees_with_a_dumb_model),
 	};

@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The resolver's thread: a good guest, exactly one completion for each request, and a fork in the middle. */
+#include <assert.h>
+#include <dirent.h>
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "asker.h"
+#include "fake_dns.h"
+#include "resolve/engine.h"
+#include "test.h"
+
+static int teardown(void **state)
+{
+	(void)state;
+	return rcm_fake_dns_under_way() != 0;
+}
+
+/* Reads a line of /proc/self/task/TID/status; false where there is none. */
+static bool thread_line(const char *tid, const char *key, char *value, size_t len)
+{
+	char path[64], line[128];
+	bool found = false;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%.20s/status", tid);
+	f = fopen(path, "r");
+	while (f && !found && fgets(line, sizeof(line), f)) {
+		found = !strncmp(line, key, strlen(key));
+		if (found)
+			snprintf(value, len, "%s", line + strlen(key) + 2);
+	}
+	if (f)
+		fclose(f);
+	return found;
+}
+
+/* How many threads of that name there are; the blocked signals of the last. */
+static unsigned threads_named(const char *name, unsigned long long *ret_blocked)
+{
+	char value[64], want[64];
+	struct dirent *e;
+	unsigned count = 0;
+	DIR *d = opendir("/proc/self/task");
+
+	snprintf(want, sizeof(want), "%s\n", name);
+	while (d && (e = readdir(d))) {
+		if (!thread_line(e->d_name, "Name", value, sizeof(value)) || strcmp(value, want))
+			continue;
+		count++;
+		assert_true(thread_line(e->d_name, "SigBlk", value, sizeof(value)));
+		*ret_blocked = strtoull(value, NULL, 16);
+	}
+	if (d)
+		closedir(d);
+	return count;
+}
+
+static void test_engine_starts_one_thread_at_the_first_request_with_all_signals_blocked(void **state)
+{
+	struct rcm_question q = rcm_question_name("first.example");
+	unsigned long long blocked = 0;
+	struct rcm_asker asker = { 0 };
+	sigset_t before = { 0 }, after = { 0 };
+
+	(void)state;
+	assert_int_equal(threads_named("rai-resolver", &blocked), 0);
+	pthread_sigmask(SIG_SETMASK, NULL, &before);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(rcm_asker_ask(&asker, &q), 0);
+	pthread_sigmask(SIG_SETMASK, NULL, &after);
+	assert_memory_equal(&before, &after, sizeof(before));
+	assert_int_equal(threads_named("rai-resolver", &blocked), 1);
+	/* All but SIGKILL, SIGSTOP, and the two that the C library keeps for itself. */
+	for (int s = 1; s < SIGRTMIN - 2; s++)
+		if (s != SIGKILL && s != SIGSTOP)
+			assert_true(blocked & 1ULL << (s - 1));
+	rcm_asker_done(&asker);
+}
+
+/* F18: a descriptor that a program started from here would inherit would be a leak. */
+static void test_engine_descriptors_are_close_on_exec(void **state)
+{
+	char path[64], line[128];
+	struct dirent *e;
+	unsigned flags;
+	DIR *d = opendir("/proc/self/fdinfo");
+
+	(void)state;
+	assert_non_null(d);
+	while ((e = readdir(d))) {
+		FILE *f;
+
+		if (atoi(e->d_name) <= 2 || atoi(e->d_name) == dirfd(d))
+			continue;
+		snprintf(path, sizeof(path), "/proc/self/fd/%.20s", e->d_name);
+		memset(line, 0, sizeof(line));
+		if (readlink(path, line, sizeof(line) - 1) < 0 || strncmp(line, "anon_inode:", 11))
+			continue;
+		snprintf(path, sizeof(path), "/proc/self/fdinfo/%.20s", e->d_name);
+		f = fopen(path, "r");
+		assert_non_null(f);
+		while (fgets(line, sizeof(line), f))
+			if (sscanf(line, "flags: %o", &flags) == 1)
+				assert_true(flags & 02000000);
+		fclose(f);
+	}
+	closedir(d);
+}
+
+/* ---- Exactly one completion ---- */
+
+enum { SLOTS = 512 };
+
+struct slot {
+	struct rcm_request *request;
+	atomic_uint starts, completions;
+};
+
+static struct slot slots[SLOTS];
+static atomic_uint completed;
+
+static void count(void *arg, struct rcm_outcome *outcome)
+{
+	struct slot *slot = arg;
+
+	assert((outcome->status == 0) == (outcome->answer != NULL));
+	rcm_answer_put(outcome->answer);
+	atomic_fetch_add(&slot->completions, 1);
+	atomic_fetch_add(&completed, 1);
+}
+
+/* Names that are answered at once, later, never, badly, and not even started; some equal to others in flight. */
+static void random_question(struct rcm_question *q, char *node, size_t len)
+{
+	static const char *const kinds[] = {
+		"x", "ms1", "ms3", "never", "e2", "e110", "start24", "ttl60", "a9", "ttl1.e2", "e12",
+	};
+	unsigned kind = (unsigned)rand() % (sizeof(kinds) / sizeof(*kinds));
+
+	snprintf(node, len, "n%u.%s.example", (unsigned)rand() % 200, kinds[kind]);
+	*q = rcm_question_name(node);
+	q->deadline_ms = rand() % 3 || !strcmp(kinds[kind], "never") ? 1 + (unsigned)rand() % 5 : 0;
+	q->fresh = !(rand() % 4);
+	q->hints.family = rand() % 4 ? AF_UNSPEC : AF_INET6;
+	if (!(rand() % 20))
+		q->node = rand() % 2 ? "192.0.2.1" : NULL;
+	q->service = rand() % 4 ? "7471" : rand() % 2 ? "http" : "no-such-service";
+}
+
+static void start_one(struct slot *slot)
+{
+	struct rcm_question q;
+	char node[64];
+
+	random_question(&q, node, sizeof(node));
+	rcm_request_put(slot->request);
+	slot->request = NULL;
+	assert_int_equal(rcm_request_start(&q, count, slot, &slot->request), 0);
+	atomic_fetch_add(&slot->starts, 1);
+}
+
+static void settle(unsigned total)
+{
+	/* Ten seconds are for a machine that is asleep: nothing here waits longer than 5 ms. */
+	for (int i = 0; i < 10000 && atomic_load(&completed) < total; i++)
+		usleep(1000);
+	for (unsigned i = 0; i < SLOTS; i++)
+		assert_int_equal(atomic_load(&slots[i].completions), atomic_load(&slots[i].starts));
+	assert_int_equal(atomic_load(&completed), total);
+}
+
+/* The same a million times over: start, and now and then cancel, what may or may not have ended. */
+static void test_engine_completes_each_of_a_million_random_requests_once(void **state)
+{
+	const char *ops = getenv("RAI_TEST_OPERATIONS");
+	unsigned total = ops ? (unsigned)atoi(ops) : 1000000, started = 0;
+	struct rai_stats before, after;
+
+	(void)state;
+	srand(7);
+	rcm_engine_stats(&before);
+	for (unsigned i = 0; i < total; i++) {
+		struct slot *slot = &slots[(unsigned)rand() % SLOTS];
+
+		if (slot->request && rand() % 2) {
+			rcm_request_cancel(slot->request);
+		} else {
+			start_one(slot);
+			started++;
+		}
+		/* Bounded, as the memory of a test should be. */
+		while (started - atomic_load(&completed) > 5000)
+			usleep(100);
+	}
+	settle(started);
+	for (unsigned i = 0; i < SLOTS; i++) {
+		rcm_request_put(slots[i].request);
+		slots[i].request = NULL;
+	}
+	rcm_engine_stats(&after);
+	assert_int_equal(after.started - before.started, started);
+	assert_int_equal(after.resolved + after.failed + after.cancelled -
+			 before.resolved - before.failed - before.cancelled, started);
+	assert_int_equal(after.outstanding, 0);
+	assert_int_equal(rcm_fake_dns_under_way(), 0);
+}
+
+/* ---- Fork ---- */
+
+/* What the child finds, as its exit status: 0 all well. */
+static int child(struct rcm_asker *waiting, unsigned n)
+{
+	struct rcm_question q = rcm_question_name("child.example");
+	struct rcm_asker own = { 0 };
+	unsigned long long blocked;
+
+	if (threads_named("rai-resolver", &blocked))
+		return 1;
+	rcm_engine_enter();
+	if (threads_named("rai-resolver", &blocked) != 1)
+		return 2;
+	for (unsigned i = 0; i < n; i++)
+		rcm_fake_dns_release("fork.hold.example");
+	for (unsigned i = 0; i < n; i++)
+		if (!rcm_asker_wait(&waiting[i]) || waiting[i].outcome.status || waiting[i].times != 1)
+			return 3;
+	if (rcm_asker_ask(&own, &q))
+		return 4;
+	return 0;
+}
+
+static void start_waiting(struct rcm_asker *askers, unsigned n)
+{
+	struct rcm_question q = rcm_question_name("fork.hold.example");
+
+	rcm_fake_dns_reset();
+	for (unsigned i = 0; i < n; i++) {
+		q.hints.family = i % 2 ? AF_INET : AF_INET6;
+		assert_int_equal(rcm_asker_start(&askers[i], &q), 0);
+	}
+	rcm_fake_dns_wait_started(n < 2 ? n : 2);
+}
+
+static int exit_status(pid_t pid)
+{
+	int status = -1;
+
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void skip_under_tsan(void)
+{
+#ifdef __SANITIZE_THREAD__
+	/* TSan refuses threads in the child of a threaded process. */
+	skip();
+#endif
+}
+
+static void test_engine_forked_goes_on_in_the_child_and_in_the_parent(void **state)
+{
+	struct rcm_asker askers[2] = { 0 };
+	pid_t pid;
+
+	(void)state;
+	skip_under_tsan();
+	start_waiting(askers, 2);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (!pid)
+		_exit(child(askers, 2));
+	assert_int_equal(exit_status(pid), 0);
+	for (unsigned i = 0; i < 2; i++)
+		assert_int_equal(rcm_asker_times(&askers[i]), 0);
+	for (unsigned i = 0; i < 2; i++)
+		rcm_fake_dns_release("fork.hold.example");
+	for (unsigned i = 0; i < 2; i++) {
+		assert_true(rcm_asker_wait(&askers[i]));
+		assert_int_equal(askers[i].outcome.status, 0);
+		rcm_asker_done(&askers[i]);
+	}
+}
+
+/* A request cancelled in the child before its engine is there again ends there, and only there. */
+static void test_engine_forked_takes_what_the_child_posts_before_it_enters(void **state)
+{
+	struct rcm_asker asker = { 0 };
+	pid_t pid;
+
+	(void)state;
+	skip_under_tsan();
+	start_waiting(&asker, 1);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (!pid) {
+		rcm_request_cancel(asker.request);
+		rcm_engine_enter();
+		_exit(!rcm_asker_wait(&asker) || asker.outcome.status != -ECANCELED);
+	}
+	assert_int_equal(exit_status(pid), 0);
+	rcm_fake_dns_release("fork.hold.example");
+	assert_true(rcm_asker_wait(&asker));
+	assert_int_equal(asker.outcome.status, 0);
+	rcm_asker_done(&asker);
+}
+
+/* Forks while the engine is busy: each child finds it between two turns, every request ends once in each of them. */
+static void test_engine_forked_under_load_completes_every_request_in_both(void **state)
+{
+	unsigned started = 0, at_fork;
+	pid_t pid;
+
+	(void)state;
+	skip_under_tsan();
+	atomic_store(&completed, 0);
+	for (unsigned i = 0; i < SLOTS; i++) {
+		atomic_store(&slots[i].starts, 0);
+		atomic_store(&slots[i].completions, 0);
+	}
+	for (unsigned round = 0; round < 50; round++) {
+		for (unsigned i = 0; i < 200; i++, started++)
+			start_one(&slots[(unsigned)rand() % SLOTS]);
+		at_fork = started;
+		pid = fork();
+		assert_true(pid >= 0);
+		if (!pid) {
+			rcm_engine_enter();
+			settle(at_fork);
+			_exit(0);
+		}
+		assert_int_equal(exit_status(pid), 0);
+	}
+	settle(started);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+#define T(name) cmocka_unit_test_teardown(name, teardown)
+		T(test_engine_starts_one_thread_at_the_first_request_with_all_signals_blocked),
+		T(test_engine_descriptors_are_close_on_exec),
+		T(test_engine_completes_each_of_a_million_random_requests_once),
+		T(test_engine_forked_goes_on_in_the_child_and_in_the_parent),
+		T(test_engine_forked_takes_what_the_child_posts_before_it_enters),
+		T(test_engine_forked_under_load_completes_every_request_in_both),
+	};
+
+	rcm_engine_use(&(struct rcm_backends){ .dns = &rcm_fake_dns });
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
