@@ -26,7 +26,7 @@ struct mention {
 
 struct host {
 	UT_hash_handle hh;
-	struct mention *first, **last;
+	struct mention *first, *latest;
 	bool lost;				/* the table had no memory for it */
 	char name[];				/* in lower case */
 };
@@ -60,7 +60,6 @@ static struct host *find_or_make(struct rcm_hosts *hosts, const char *name)
 	if (!host)
 		return NULL;
 	memcpy(host->name, name, len + 1);
-	host->last = &host->first;
 	HASH_ADD(hh, hosts->table, name, len, host);
 	if (!host->lost)
 		return host;
@@ -68,6 +67,7 @@ static struct host *find_or_make(struct rcm_hosts *hosts, const char *name)
 	return NULL;
 }
 
+/* Twice on one line counts once. */
 static int add_name(struct rcm_hosts *hosts, const union rcm_dns_address *address, char *canonname, char *name)
 {
 	struct mention *mention;
@@ -77,13 +77,18 @@ static int add_name(struct rcm_hosts *hosts, const union rcm_dns_address *addres
 	host = find_or_make(hosts, name);
 	if (!host)
 		return -ENOMEM;
+	if (host->latest && host->latest->canonname == canonname)
+		return 0;
 	mention = calloc(1, sizeof(*mention));
 	if (!mention)
 		return -ENOMEM;
 	mention->address = *address;
 	mention->canonname = canonname;
-	*host->last = mention;
-	host->last = &mention->next;
+	if (host->latest)
+		host->latest->next = mention;
+	else
+		host->first = mention;
+	host->latest = mention;
 	return 0;
 }
 

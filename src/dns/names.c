@@ -45,10 +45,10 @@ struct name {
 	struct rcm_exchange exchange;
 	struct rcm_timer half;		/* runs when one family was found and the other is missing */
 	enum rcm_dns_verdict verdict;	/* of this candidate so far */
-	enum rcm_dns_verdict worst;	/* of all candidates before */
+	enum rcm_dns_verdict worst;	/* what is told if no candidate is found */
 	bool worst_known, worst_final;
 	struct rcm_reply reply;
-	union rcm_dns_address server;	/* who spoke the worst */
+	union rcm_dns_address server, worst_server;	/* who said so; no family: nobody */
 	char text[];			/* the name */
 };
 
@@ -172,8 +172,8 @@ static void explain(const struct name *name, char *text, size_t size)
 		return;
 	}
 	len = (size_t)snprintf(text, size, "name server ");
-	if (name->server.sa.sa_family) {
-		write_address(&name->server, address, sizeof(address));
+	if (name->worst_server.sa.sa_family) {
+		write_address(&name->worst_server, address, sizeof(address));
 		len += (size_t)snprintf(text + len, size - len, "%s ", address);
 	} else {
 		for (unsigned i = 0; i < resolv->servers_count && len < size / 2; i++) {
@@ -231,18 +231,27 @@ static bool look_in_hosts(struct name *name)
 	return true;
 }
 
-/*
- * What a failed candidate means for those after it, as res_search(3) has it: a failure of the name as it is, asked
- * first, is what is told in the end; "no address" outweighs "no such name"; SERVFAIL at one domain doesn't end the
- * search, any other failure does, but for the name as it is.
- */
+/* As res_search(3) chooses what to tell: the failure of the name as it is where that was asked first, else "no address"
+ * of any candidate, else a SERVFAIL, else the last. */
+static bool is_told(const struct name *name, enum rcm_dns_verdict verdict)
+{
+	if (!name->worst_known)
+		return true;
+	if (name->worst_final || name->worst == RCM_DNS_NODATA)
+		return false;
+	return name->worst != RCM_DNS_SERVFAIL || verdict == RCM_DNS_NODATA;
+}
+
+/* SERVFAIL at one domain doesn't end the search, any other failure does, but for the name as it is. */
 static void leave_candidate(struct name *name)
 {
 	enum rcm_dns_verdict verdict = name->verdict;
 	bool hard = verdict > RCM_DNS_NODATA && verdict != RCM_DNS_SERVFAIL;
 
-	if (!name->worst_known || (!name->worst_final && verdict > name->worst))
+	if (is_told(name, verdict)) {
 		name->worst = verdict;
+		name->worst_server = name->server;
+	}
 	name->worst_known = true;
 	name->worst_final |= name->candidate == 0 && name->kind == RCM_SEARCH_AS_IS;
 	if (name->kind == RCM_SEARCH_DOMAIN && hard)
@@ -260,10 +269,11 @@ static void half_over(struct rcm_timer *timer)
 	deliver_reply(name, 0);
 }
 
-/* One family is there; the other gets a server's time, but not so much that the caller gives up on both. */
+/* One family is there; the other gets the time of each server once, unless the caller would have given up on both. */
 static void await_other(struct name *name)
 {
-	uint64_t wait = (uint64_t)name->resolv->timeout_ms, hint = name->base.timeout_ms;
+	uint64_t wait = (uint64_t)name->resolv->timeout_ms * name->resolv->servers_count;
+	uint64_t hint = name->base.timeout_ms;
 
 	if (hint && hint / 2 < wait)
 		wait = hint / 2;
@@ -279,9 +289,9 @@ static void take_answer(struct name *name, const struct rcm_cares_answer *answer
 	if (verdict < name->verdict)
 		return;
 	name->verdict = verdict;
-	if (!name->worst_final && answer->server)
+	if (answer->server)
 		name->server = *answer->server;
-	else if (!name->worst_final)
+	else
 		memset(&name->server, 0, sizeof(name->server));
 }
 
@@ -324,17 +334,12 @@ static int ask(struct name *name)
 {
 	struct rcm_names *names = name->names;
 	bool a = name->base.family != AF_INET6;
-	bool aaaa = name->base.family != AF_INET && !name->resolv->no_aaaa;
+	bool aaaa = name->base.family != AF_INET;
 	char candidate[RCM_SEARCH_NAME_MAX];
 
 	name->kind = rcm_search_name(name->resolv, name->text, name->candidate, candidate);
 	if (name->kind == RCM_SEARCH_END)
 		return -ENOENT;
-	if (!a && !aaaa) {
-		name->worst = RCM_DNS_NODATA;
-		name->worst_known = true;
-		return -ENOENT;
-	}
 	name->asked_at = names->loop->now;
 	move(name, PLACED);
 	rcm_reply_clear(&name->reply);

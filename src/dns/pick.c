@@ -15,7 +15,7 @@ const struct rcm_pick_files rcm_pick_etc = {
 
 static const char blanks[] = " \t\r\n\v\f";
 
-/* Calls each line that has more than a comment, without it and the leading blanks. A missing file has no lines. */
+/* Calls each line that is not blank and not a comment, without leading blanks. A missing file has no lines. */
 static void each_line(const char *path, void (*take)(char *line, struct rcm_pick *pick), struct rcm_pick *pick)
 {
 	FILE *file = fopen(path, "re");
@@ -25,9 +25,8 @@ static void each_line(const char *path, void (*take)(char *line, struct rcm_pick
 	if (!file)
 		return;
 	while (getline(&text, &size, file) >= 0) {
-		text[strcspn(text, "#\n")] = '\0';
 		line = text + strspn(text, blanks);
-		if (*line)
+		if (*line && *line != '#')
 			take(line, pick);
 	}
 	free(text);
@@ -45,7 +44,7 @@ static void take_service(const char *service, struct rcm_pick *pick)
 		pick->steps[pick->steps[0] != RCM_PICK_END] = step;
 }
 
-/* "hosts: files dns". A second hosts line would be added by some versions of glibc and ignored by others. */
+/* "hosts: files dns". A comment behind it is none for glibc, but more services. A second hosts line would be added by some versions of glibc and ignored by others. */
 static void take_nsswitch(char *line, struct rcm_pick *pick)
 {
 	char *rest, *service;

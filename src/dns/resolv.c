@@ -11,8 +11,9 @@
 #define RES_NOAAAA 0x08000000
 #endif
 
-/* One question after the other, for servers that drop the second: c-ares sends both at once. */
-#define ONE_BY_ONE (RES_SNGLKUP | RES_SNGLKUPREOP)
+/* One question after the other, for servers that drop the second: we send both at once. And no questions for AAAA,
+ * which glibc turns into others. */
+#define BEYOND_US (RES_SNGLKUP | RES_SNGLKUPREOP | RES_NOAAAA)
 
 static void take_servers(struct rcm_resolv *resolv, const struct __res_state *res)
 {
@@ -50,19 +51,19 @@ int rcm_resolv_from(const struct __res_state *res, struct rcm_resolv **ret_resol
 	resolv->refs = 1;
 	resolv->ndots = res->ndots;
 	resolv->timeout_ms = (res->retrans > 0 ? res->retrans : 1) * 1000;
-	resolv->attempts = res->retry > 0 ? res->retry : 1;
+	resolv->attempts = res->retry;
 	resolv->rotate = res->options & RES_ROTATE;
 	resolv->use_tcp = res->options & RES_USEVC;
 	resolv->edns = res->options & RES_USE_EDNS0;
 	resolv->no_tld_query = res->options & RES_NOTLDQUERY;
-	resolv->no_aaaa = res->options & RES_NOAAAA;
 	take_servers(resolv, res);
 	if (take_search(resolv, res)) {
 		rcm_resolv_put(resolv);
 		return -ENOMEM;
 	}
 	/* A full search list may be a longer one that was cut: glibc keeps the rest where only it can see it. */
-	resolv->beyond_us = (res->options & ONE_BY_ONE) || resolv->search_count == MAXDNSRCH || res->nsort > 0;
+	resolv->beyond_us = (res->options & BEYOND_US) || resolv->search_count == MAXDNSRCH || res->nsort > 0 ||
+			    !res->retry;
 	*ret_resolv = resolv;
 	return 0;
 }

@@ -22,7 +22,6 @@ struct rcm_resolv {
 	bool use_tcp;
 	bool edns;
 	bool no_tld_query;
-	bool no_aaaa;
 	bool beyond_us;			/* has what only glibc's own resolver can honour */
 };
 

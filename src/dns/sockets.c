@@ -145,10 +145,17 @@ ssize_t rcm_socket_receive(int fd, void *buf, size_t len, int flags, struct sock
 	return n;
 }
 
+/*
+ * "Connection refused" here is the fate of a question sent before, and told once: c-ares would move on with this
+ * question only, and the other would wait for its timeout. Sent again, it is told again, to the one who reads.
+ */
 ssize_t rcm_socket_send(int fd, const struct iovec *iov, int count, void *set)
 {
 	const struct msghdr msg = { .msg_iov = (struct iovec *)iov, .msg_iovlen = (size_t)count };
+	const struct rcm_socket *socket = find(set, fd);
+	ssize_t n = sendmsg(fd, &msg, MSG_NOSIGNAL);
 
-	(void)set;
-	return sendmsg(fd, &msg, MSG_NOSIGNAL);
+	if (n < 0 && errno == ECONNREFUSED && socket && socket->udp)
+		n = sendmsg(fd, &msg, MSG_NOSIGNAL);
+	return n;
 }

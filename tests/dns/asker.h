@@ -24,6 +24,9 @@ struct outcome {
 	struct rcm_dns_lookup *lookup;
 };
 
+/* First in main(): opens as below, or, in a process that asker_libc() started, answers and ends. */
+void asker_main(int argc, char **argv);
+
 /* The loop and the source; skips the whole program (exit status 77) outside the test world. */
 void asker_open(void);
 void asker_close(void);
@@ -38,8 +41,14 @@ void asker_turn(unsigned ms);
 /* Both in one. */
 void asker_ask(struct outcome *outcome, const char *name, int family);
 
-/* What getaddrinfo() says. */
+/* What getaddrinfo() says in a new process. */
 void asker_libc(struct outcome *outcome, const char *name, int family);
+
+/* True where both say the same. */
+bool asker_is_same(const struct outcome *ours, const struct outcome *theirs);
+
+/* Puts the words of text into an order that doesn't depend on the server's. */
+void asker_sort(struct outcome *outcome);
 
 uint64_t asker_now_ms(void);
 

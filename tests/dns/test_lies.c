@@ -201,7 +201,7 @@ static void test_f35_source_closed_in_mid_lookup_returns_at_once(void **state)
 	asker_open();
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_f4_source_each_failure_has_its_own_status),
@@ -215,7 +215,7 @@ int main(void)
 	};
 	int rc;
 
-	asker_open();
+	asker_main(argc, argv);
 	rc = cmocka_run_group_tests(tests, NULL, NULL);
 	asker_close();
 	return rc;

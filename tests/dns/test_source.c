@@ -10,18 +10,17 @@ static struct outcome ours, theirs;
 
 static const int families[] = { AF_UNSPEC, AF_INET, AF_INET6 };
 
-/* An alias of a name without that family: glibc says that it doesn't exist, though it does. */
-static bool is_same(void)
-{
-	return !strcmp(ours.text, theirs.text) || (ours.code == EAI_NODATA && theirs.code == EAI_NONAME);
-}
-
 static void compare(const char *name)
 {
 	for (int i = 0; i < 3; i++) {
 		asker_libc(&theirs, name, families[i]);
 		asker_ask(&ours, name, families[i]);
-		if (is_same())
+		/* The caches give the addresses in a new order each time. */
+		if (strcmp(getenv("RAI_DNS_FIRST"), "nsd")) {
+			asker_sort(&ours);
+			asker_sort(&theirs);
+		}
+		if (asker_is_same(&ours, &theirs))
 			continue;
 		print_error("%s, family %d: \"%s\"\n", name, families[i], ours.why);
 		assert_string_equal(ours.text, theirs.text);
@@ -35,7 +34,7 @@ static void test_f6_source_name_with_four_addresses_gives_all_as_getaddrinfo(voi
 	compare("two.rai.test");
 	asker_ask(&ours, "two.rai.test", AF_UNSPEC);
 	assert_int_equal(ours.count, 4);
-	assert_int_equal(ours.ttl, 300);
+	assert_in_range(ours.ttl, 290, 300);
 }
 
 static void test_source_every_name_of_the_zone_as_getaddrinfo(void **state)
@@ -62,15 +61,16 @@ static void test_source_every_name_of_the_zone_as_getaddrinfo(void **state)
 static void test_source_ttl_is_the_least_of_the_chain(void **state)
 {
 	(void)state;
+	/* A cache has let some of it go by. */
 	asker_ask(&ours, "ttlalias.rai.test", AF_UNSPEC);
-	assert_int_equal(ours.ttl, 10);
+	assert_in_range(ours.ttl, 5, 10);
 	asker_ask(&ours, "ttlmix.rai.test", AF_UNSPEC);
-	assert_int_equal(ours.ttl, 20);
+	assert_in_range(ours.ttl, 15, 20);
 	asker_ask(&ours, "ttl0.rai.test", AF_UNSPEC);
 	assert_int_equal(ours.ttl, 0);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_f6_source_name_with_four_addresses_gives_all_as_getaddrinfo),
@@ -79,7 +79,7 @@ int main(void)
 	};
 	int rc;
 
-	asker_open();
+	asker_main(argc, argv);
 	rc = cmocka_run_group_tests(tests, NULL, NULL);
 	asker_close();
 	return rc;

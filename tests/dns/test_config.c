@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The source of names follows the host's configuration as glibc does: each compared with getaddrinfo(). Servers: NSD. */
+#include <netdb.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "../unit/test.h"
+#include "asker.h"
+
+#define RESOLV "/etc/resolv.conf"
+#define NSD "nameserver 127.0.0.2\noptions timeout:1 attempts:1\n"
+#define NOBODY "nameserver 127.0.0.99\noptions timeout:1 attempts:1\n"
+
+static struct outcome ours, theirs;
+
+static void assert_found(const char *name, const char *text)
+{
+	asker_ask(&ours, name, AF_UNSPEC);
+	if (strcmp(ours.text, text))
+		print_error("%s: \"%s\"\n", name, ours.why);
+	assert_string_equal(ours.text, text);
+}
+
+/* Says which configuration it was. */
+static void compare(const char *name, int family, const char *config)
+{
+	asker_libc(&theirs, name, family);
+	asker_ask(&ours, name, family);
+	if (asker_is_same(&ours, &theirs))
+		return;
+	print_error("%s, family %d: \"%s\"\nwith: %s\n", name, family, ours.why, config);
+	assert_string_equal(ours.text, theirs.text);
+}
+
+static void write_in_place(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_TRUNC | O_CREAT, 0644);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+	close(fd);
+}
+
+static int quiet(void **state)
+{
+	(void)state;
+	asker_write(RESOLV, NSD);
+	asker_write("/etc/nsswitch.conf", "hosts: files dns\n");
+	asker_write("/etc/hosts", "127.0.0.1 localhost\n::1 localhost\n192.0.2.77 inhosts inhosts.rai.test\n");
+	asker_write("/etc/host.conf", "multi on\n");
+	asker_write("/etc/gai.conf", "");
+	return 0;
+}
+
+/* F37: however the file changes, the next lookup knows. */
+static void test_f37_config_rewritten_renamed_truncated_removed_is_read_again(void **state)
+{
+	static const char v4[] = "v4.rai.test 192.0.2.4";
+
+	(void)state;
+	for (int i = 0; i < 5; i++) {
+		asker_write(RESOLV, NOBODY);
+		asker_ask(&ours, "v4.rai.test", AF_UNSPEC);
+		assert_int_equal(ours.code, EAI_AGAIN);
+		asker_write(RESOLV, NSD);
+		assert_found("v4.rai.test", v4);
+		write_in_place(RESOLV, NOBODY);
+		asker_ask(&ours, "v4.rai.test", AF_UNSPEC);
+		assert_int_equal(ours.code, EAI_AGAIN);
+		write_in_place(RESOLV, NSD);
+		assert_found("v4.rai.test", v4);
+		write_in_place(RESOLV, "");
+		asker_ask(&ours, "v4.rai.test", AF_UNSPEC);
+		assert_int_equal(ours.code, EAI_AGAIN);
+		write_in_place(RESOLV, NSD "search rai.test\n");
+		assert_found("v4", v4);
+		asker_write(RESOLV, NULL);
+		asker_ask(&ours, "v4.rai.test", AF_UNSPEC);
+		assert_int_equal(ours.code, EAI_AGAIN);
+		write_in_place(RESOLV, NSD);
+		assert_found("v4.rai.test", v4);
+	}
+}
+
+/* Names asked before go on; those after follow the new file, which needn't wait for them. */
+static void test_f37_config_changed_with_names_in_flight_new_ones_use_it_at_once(void **state)
+{
+	struct outcome *old = calloc(200, sizeof(*old));
+	char name[64];
+
+	(void)state;
+	asker_write(RESOLV, "nameserver 127.0.0.5\noptions timeout:1 attempts:1\n");
+	for (int i = 0; i < 200; i++) {
+		snprintf(name, sizeof(name), "silent-%d.liar.test", i);
+		asker_start(&old[i], name, AF_UNSPEC, 0);
+	}
+	for (int i = 0; i < 5; i++)
+		asker_turn(5);
+	asker_write(RESOLV, NSD);
+	assert_found("v4.rai.test", "v4.rai.test 192.0.2.4");
+	assert_in_range(ours.took_ms, 0, 50);
+	for (int i = 0; i < 200; i++) {
+		asker_wait(&old[i], 5000);
+		assert_int_equal(old[i].status, -110);
+		assert_non_null(strstr(old[i].why, "127.0.0.5"));
+	}
+	free(old);
+}
+
+/* F37: bad lines are skipped, good ones kept. */
+static void test_f37_config_odd_lines_as_getaddrinfo(void **state)
+{
+	static const char *const configs[] = {
+		"nameserver\n" NSD,
+		"nameserver not.an.address\n" NSD,
+		"nameserver 127.0.0.2 # a comment\noptions timeout:1 attempts:1\n",
+		"nameserver 127.0.0.2;a comment\n" NOBODY,
+		"  nameserver 127.0.0.2\n" NOBODY,
+		"\tnameserver\t127.0.0.2\t\n" NOBODY,
+		"nameserver\t127.0.0.2\t\noptions timeout:1 attempts:1\n",
+		"# nameserver 127.0.0.99\n; nameserver 127.0.0.99\n" NSD,
+		"nameserver fe80::53%rai0\noptions timeout:1 attempts:1\n",
+		"nameserver fe80::53%nosuchdevice\n" NSD,
+		"nameserver fe80::53%1\nnameserver 127.0.0.2\noptions timeout:1 attempts:1\n",
+		"nameserver ::1\noptions timeout:1 attempts:1\n",
+		"nameserver [::1]:53\n" NSD,
+		"nameserver 127.2\n",
+		"nameserver 127.0.0.2\r\n",
+		"nameserver 127.0.0.2",
+		"NAMESERVER 127.0.0.99\n" NSD,
+		"domain rai.test\n" NSD,
+		"domain nowhere.test\nsearch rai.test # comment\n" NSD,
+		"search rai.test\nsearch nowhere.test\n" NSD,
+		"search\n" NSD,
+		"search .\n" NSD,
+		"search . rai.test\n" NSD,
+		"search nowhere.test sub.rai.test rai.test\n" NSD,
+		"search\trai.test\tsub.rai.test\n" NSD,
+		"search a.test b.test c.test d.test e.test rai.test\n" NSD,
+		"search a.test b.test c.test d.test e.test f.test g.test rai.test\n" NSD,
+		NSD "options ndots:0\nsearch rai.test\n",
+		NSD "options ndots:2\nsearch rai.test\n",
+		NSD "options ndots:15\nsearch rai.test\n",
+		NSD "options ndots:99\nsearch rai.test\n",
+		NSD "options ndots:x\nsearch rai.test\n",
+		NSD "options ndots:-1\nsearch rai.test\n",
+		NSD "options rotate edns0 use-vc\nsearch rai.test\n",
+		NSD "options edns0 trust-ad\nsearch rai.test\n",
+		NSD "options no-tld-query\nsearch nowhere.test\n",
+		NSD "options no-aaaa\nsearch rai.test\n",
+		NSD "options single-request\nsearch rai.test\n",
+		NSD "options single-request-reopen inet6\nsearch rai.test\n",
+		NSD "options timeout:0 attempts:0 nonsense:3 :\nsearch rai.test\n",
+		NSD "sortlist 192.0.2.0/255.255.255.0\nsearch rai.test\n",
+		NSD "lookup file bind\nfamily inet6\nunknown words\n",
+		"nameserver 127.0.0.99\nnameserver 127.0.0.2\noptions timeout:1 attempts:2\n",
+		"nameserver 127.0.0.99\nnameserver 127.0.0.98\nnameserver 127.0.0.97\nnameserver 127.0.0.2\n"
+		"options timeout:1 attempts:1\n",
+	};
+	static const char *const names[] = {
+		"two.rai.test", "two", "short", "a.b", "host.sub", "nosuchname", "v6.", "large.rai.test", "inhosts",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(configs) / sizeof(*configs); i++) {
+		asker_write(RESOLV, configs[i]);
+		for (size_t j = 0; j < sizeof(names) / sizeof(*names); j++)
+			compare(names[j], j % 3 == 0 ? AF_UNSPEC : j % 3 == 1 ? AF_INET : AF_INET6, configs[i]);
+	}
+}
+
+/* F38: the order of the sources; what we don't speak goes to the system's own. */
+static void test_f38_config_sources_in_any_order_as_getaddrinfo(void **state)
+{
+	static const char *const configs[] = {
+		"hosts: files dns\n", "hosts: dns files\n", "hosts: files\n", "hosts: dns\n", "hosts:files dns\n",
+		"hosts: files dns # comment\n", "  hosts: dns\n", "hosts : files\n", "hosts:\tfiles\tdns\n",
+		"hosts: files [NOTFOUND=return] dns\n", "hosts: files [SUCCESS=continue] dns\n",
+		"hosts: files myhostname dns\n", "hosts: mdns4_minimal [NOTFOUND=return] dns\n", "hosts:\n", "",
+		"passwd: files\n", "hosts: nosuchmodule files dns\n", "hosts: files files dns\n",
+		"hosts: files\nhosts: dns\n", "#hosts: files\nhosts: dns\n", "HOSTS: files\n",
+	};
+	static const char *const names[] = {
+		"inhosts", "inhosts.rai.test", "two.rai.test", "nosuchname.rai.test", "localhost", "v6.rai.test",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(configs) / sizeof(*configs); i++) {
+		asker_write("/etc/nsswitch.conf", configs[i]);
+		for (size_t j = 0; j < sizeof(names) / sizeof(*names); j++)
+			compare(names[j], j % 2 ? AF_UNSPEC : AF_INET, configs[i]);
+	}
+	asker_write("/etc/nsswitch.conf", NULL);
+	for (size_t j = 0; j < sizeof(names) / sizeof(*names); j++)
+		compare(names[j], AF_UNSPEC, "no nsswitch.conf");
+}
+
+/* F38: odd hosts files. */
+static void test_f38_config_odd_hosts_files_as_getaddrinfo(void **state)
+{
+	static const char *const files[] = {
+		"192.0.2.1 one\n192.0.2.2 one\n2001:db8::1 one\n192.0.2.3 other one\n",
+		"192.0.2.1 Canon alias\n192.0.2.2 alias\n",
+		"192.0.2.1\n192.0.2.2 one\n",
+		"192.0.2.1 one # comment two\n#192.0.2.9 one\n",
+		"192.0.2.1 one#two\n192.0.2.3 two\n",
+		"  192.0.2.1   one\t\ttwo   \n",
+		"not-an-address one\n192.0.2.1 one\n",
+		"192.0.2.1 ONE Two\n",
+		"192.0.2.1 one\r\n192.0.2.2 two\r\n",
+		"::ffff:192.0.2.7 one\n",
+		"::1 one\n127.0.0.1 two\n",
+		"fe80::1%rai0 one\n192.0.2.1 one\n",
+		"fe80::1 one\n",
+		"192.0.2.1 one\n192.0.2.1 one\n",
+		"192.0.2 one\n0x7f.1 two\n",
+		"192.0.2.1 one one one\n",
+		"192.0.2.1 one. two\n",
+		"192.0.2.1 under_score two.rai.test one\n",
+		"192.0.2.1 one",
+		"",
+	};
+	static const char *const names[] = { "one", "two", "alias", "canon", "one.", "two.rai.test", "under_score" };
+	static const char *const host_confs[] = { "multi on\n", "", "multi off\n", "order hosts,bind\nmulti on\n" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
+		asker_write("/etc/hosts", files[i]);
+		for (size_t k = 0; k < sizeof(host_confs) / sizeof(*host_confs); k++) {
+			asker_write("/etc/host.conf", host_confs[k]);
+			for (size_t j = 0; j < sizeof(names) / sizeof(*names); j++) {
+				compare(names[j], AF_UNSPEC, files[i]);
+				compare(names[j], AF_INET, files[i]);
+				compare(names[j], AF_INET6, files[i]);
+			}
+		}
+	}
+}
+
+/* F38: pieces of configuration put together at random, with a fixed seed. */
+static void test_f38_config_generated_as_getaddrinfo(void **state)
+{
+	static const char *const search[] = { "", "search rai.test\n", "search sub.rai.test rai.test\n", "search .\n",
+					      "search nowhere.test rai.test bench.test\n", "domain rai.test\n" };
+	static const char *const options[] = { "", "options ndots:0\n", "options ndots:2\n", "options ndots:3 rotate\n",
+					       "options edns0\n", "options no-tld-query\n" };
+	static const char *const hosts[] = { "", "192.0.2.50 short\n", "2001:db8::50 short two\n192.0.2.51 v6\n",
+					     "192.0.2.52 a.b short.sub\n" };
+	static const char *const order[] = { "hosts: files dns\n", "hosts: dns files\n", "hosts: dns\n" };
+	static const char *const names[] = { "short", "a.b", "two", "v4", "v6", "host.sub", "short.sub", "n0007",
+					     "two.rai.test", "alias", "nodata", "short.", "a.b." };
+	unsigned seed = 38;
+	char config[512];
+
+	(void)state;
+	for (int i = 0; i < 200; i++) {
+		snprintf(config, sizeof(config), "nameserver 127.0.0.2\n%s%s", search[rand_r(&seed) % 6],
+			 options[rand_r(&seed) % 6]);
+		asker_write(RESOLV, config);
+		asker_write("/etc/hosts", hosts[rand_r(&seed) % 4]);
+		asker_write("/etc/nsswitch.conf", order[rand_r(&seed) % 3]);
+		for (int j = 0; j < 5; j++)
+			compare(names[rand_r(&seed) % 13], (int[]){ AF_UNSPEC, AF_INET, AF_INET6 }[rand_r(&seed) % 3],
+				config);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(test_f37_config_rewritten_renamed_truncated_removed_is_read_again, quiet),
+		cmocka_unit_test_setup(test_f37_config_changed_with_names_in_flight_new_ones_use_it_at_once, quiet),
+		cmocka_unit_test_setup(test_f37_config_odd_lines_as_getaddrinfo, quiet),
+		cmocka_unit_test_setup(test_f38_config_sources_in_any_order_as_getaddrinfo, quiet),
+		cmocka_unit_test_setup(test_f38_config_odd_hosts_files_as_getaddrinfo, quiet),
+		cmocka_unit_test_setup(test_f38_config_generated_as_getaddrinfo, quiet),
+	};
+	int rc;
+
+	asker_main(argc, argv);
+	rc = cmocka_run_group_tests(tests, NULL, NULL);
+	asker_close();
+	return rc;
+}
