@@ -116,6 +116,10 @@ run_on() {
 	program=$(command -v -- "$2") || { echo "world: no program $2" >&2; return 127; }
 	program=$(realpath -- "$program")
 	shift 2
+	case ${TSAN_OPTIONS-} in
+	*suppressions=*) ;;
+	*) export TSAN_OPTIONS="suppressions=$here/../../tests/fabric/tsan.supp${TSAN_OPTIONS:+:$TSAN_OPTIONS}" ;;
+	esac
 	# umad2sim makes its copy of sysfs in the working directory.
 	(
 		cd "$dir"

@@ -54,22 +54,35 @@ void rcm_sim_cut(const uint8_t *mad, size_t len, unsigned int n, uint8_t ret_mad
 	put32(ret_mad + PAYLOAD_LEN, (uint32_t)size);
 }
 
+/* Makes room for one more segment, for twice as much each time. */
+static int join_grow(struct rcm_sim_join *join)
+{
+	size_t room = join->room ? 2 * join->room : 4 * RCM_SIM_MAD;
+	uint8_t *grown;
+
+	if (join->len + RCM_SIM_SEGMENT <= join->room)
+		return 0;
+	grown = realloc(join->mad, room);
+	if (!grown)
+		return -ENOMEM;
+	join->mad = grown;
+	join->room = room;
+	return 0;
+}
+
 int rcm_sim_join_add(struct rcm_sim_join *join, const uint8_t *mad)
 {
 	size_t size = get32(mad + PAYLOAD_LEN);
-	uint8_t *grown;
 
 	if (get32(mad + SEGMENT_NO) != join->segments + 1 || size > RCM_SIM_SEGMENT)
 		return -EPROTO;
 	if (!join->segments)
 		join->len = RCM_SIM_SA_HEADER;
-	grown = realloc(join->mad, join->len + size);
-	if (!grown)
+	if (join_grow(join))
 		return -ENOMEM;
 	if (!join->segments)
-		memcpy(grown, mad, RCM_SIM_SA_HEADER);
-	memcpy(grown + join->len, mad + RCM_SIM_SA_HEADER, size);
-	join->mad = grown;
+		memcpy(join->mad, mad, RCM_SIM_SA_HEADER);
+	memcpy(join->mad + join->len, mad + RCM_SIM_SA_HEADER, size);
 	join->len += size;
 	join->segments++;
 	return (mad[FLAGS] & LAST) ? 1 : 0;

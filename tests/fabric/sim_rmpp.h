@@ -10,14 +10,15 @@ enum {
 	RCM_SIM_MAD = 256,
 	RCM_SIM_SA_CLASS = 0x03,
 	RCM_SIM_SA_HEADER = 56,	 /* MAD, RMPP and SA headers: IBTA 1.7, 15.2.1.1 */
-	RCM_SIM_SEGMENT = 160,	 /* ibsim carries 224 bytes of a MAD; this leaves a margin */
+	RCM_SIM_CARRIED = 224,	 /* what umad2sim has room for; longer ones it reads beyond its buffer */
+	RCM_SIM_SEGMENT = 160,	 /* data in a segment: fits with its headers, and a margin */
 	RCM_SIM_RESPONSE = 0x80, /* the response bit of the method */
 };
 
 /* A message under assembly: the first segment's headers, then the data of every segment. */
 struct rcm_sim_join {
 	uint8_t *mad;
-	size_t len;
+	size_t len, room;
 	uint32_t segments;
 };
 

@@ -56,10 +56,12 @@ static void *read_all(void *arg)
 
 	(void)arg;
 	while (!atomic_load(&stopping)) {
+		/* As in the kernel, what is shorter arrives as a whole MAD. */
+		memset(umad, 0, sizeof(umad));
 		len = RCM_SIM_MAD;
 		rc = next.recv(sim_fd, umad, &len, TICK_MS);
-		if (rc >= 0 && len > 0)
-			rcm_sim_port_deliver((struct ib_user_mad *)umad, (size_t)len);
+		if (rc >= 0)
+			rcm_sim_port_deliver((struct ib_user_mad *)umad, RCM_SIM_MAD);
 		rcm_sim_port_expire(resend);
 	}
 	return NULL;
@@ -150,11 +152,11 @@ int rcm_sim_wire_send(const void *umad, size_t len)
 	if (n == 1) {
 		len = len < RCM_SIM_MAD ? len : RCM_SIM_MAD;
 		memcpy(umad_get_mad(one), mad, len);
-		return next.send(sim_fd, agent, one, RCM_SIM_MAD, 0, 0);
+		return next.send(sim_fd, agent, one, RCM_SIM_CARRIED, 0, 0);
 	}
 	for (unsigned int i = 1; i <= n && !rc; i++) {
 		rcm_sim_cut(mad, len, i, umad_get_mad(one));
-		rc = next.send(sim_fd, agent, one, RCM_SIM_MAD, 0, 0);
+		rc = next.send(sim_fd, agent, one, RCM_SIM_CARRIED, 0, 0);
 	}
 	return rc;
 }

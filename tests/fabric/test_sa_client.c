@@ -307,7 +307,7 @@ static uint64_t lateness(unsigned deadline_ms)
 	return now - due;
 }
 
-/* F31: the deadline is the caller's, and kept within 10 ms; silence is no "no". The best of three counts, since a
+/* F31: the deadline is the caller's, and kept within 10 ms; silence is no "no". The best of six counts, since a
  * machine that is busy otherwise is late by itself. */
 static void test_sa_that_is_silent_is_etimedout_at_each_deadline(void **state)
 {
@@ -318,7 +318,7 @@ static void test_sa_that_is_silent_is_etimedout_at_each_deadline(void **state)
 	for (unsigned i = 0; i < sizeof(deadlines) / sizeof(deadlines[0]); i++) {
 		uint64_t late = UINT64_MAX;
 
-		for (unsigned n = 0; n < 3 && late > 10 * RCM_NS_PER_MS; n++)
+		for (unsigned n = 0; n < 6 && late > 10 * RCM_NS_PER_MS; n++)
 			late = lateness(deadlines[i]);
 		assert_in_range(late, 0, 10 * RCM_NS_PER_MS);
 	}
