@@ -53,7 +53,8 @@ static inline int ib_addr_any(const struct ib_addr *a)
 /* True for ::1. */
 static inline int ib_addr_loopback(const struct ib_addr *a)
 {
-	return a->sib_addr64[0] == 0 && a->sib_addr64[1] == htobe64(1);
+	return a->sib_addr64[0] == 0 && a->sib_addr32[2] == 0 && a->sib_addr16[6] == 0 &&
+	       a->sib_addr8[14] == 0 && a->sib_addr8[15] == 1;
 }
 
 /* Sets the GID from four big-endian words. */

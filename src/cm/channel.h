@@ -10,8 +10,8 @@
 #include "cm/event.h"
 
 /*
- * pub.fd is an epoll descriptor over due_fd, an eventfd that is up while the queue is not empty, and, where there is a
- * kernel side, ucma.fd, which is readable while the kernel has an event.
+ * pub.fd is an epoll descriptor over due_fd, an eventfd that is always up and that epoll looks at exactly while the
+ * queue is not empty, and, where there is a kernel side, ucma.fd, which is readable while the kernel has an event.
  *
  * Order: what the kernel had ready before the library queued an event for the same id comes before it
  * (rcm_channel_post()), and the queue comes before the kernel, so the events of one id keep their order.
@@ -27,7 +27,7 @@ struct rcm_channel {
 	struct rcm_event_list nobodys RCM_GUARDED_BY(lock);	/* the kernel's, for ids that are gone: to be dropped */
 	struct rcm_kernel_event *spare RCM_GUARDED_BY(lock);	/* what the next kernel event is read into */
 	unsigned takes RCM_GUARDED_BY(lock);
-	bool due RCM_GUARDED_BY(lock);		/* state of due_fd */
+	bool due RCM_GUARDED_BY(lock);		/* epoll looks at due_fd */
 };
 
 static inline struct rcm_channel *rcm_channel_of(struct rdma_event_channel *channel)

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "dns/dns.h"
+#include "resolve/request.h"
 
 struct rcm_id;
 

@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Resolution through the library, with names that need no network: one event each, errnos, results, synchronous ids. */
+#include "api.h"
+
+#include <arpa/inet.h>
+#include <infiniband/ib.h>
+#include <netdb.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+static void use_hosts_only(struct rdma_cm_id *of)
+{
+	uint32_t source = RAI_SOURCE_HOSTS;
+
+	assert_int_equal(rdma_set_option(of, RDMA_OPTION_RAI, RAI_OPTION_SOURCE, &source, sizeof(source)), 0);
+}
+
+static struct rdma_addrinfo *resolve(const char *node, const char *service, const struct rdma_addrinfo *hints)
+{
+	struct rdma_addrinfo *list = NULL;
+	struct rdma_cm_event *event;
+	unsigned count = 0;
+
+	assert_int_equal(rdma_resolve_addrinfo(id, node, service, hints), 0);
+	event = get_event(channel);
+	assert_int_equal(event->event, RDMA_CM_EVENT_ADDRINFO_RESOLVED);
+	assert_int_equal(event->status, 0);
+	assert_ptr_equal(event->id, id);
+	assert_int_equal(rdma_query_addrinfo(id, &list), 0);
+	for (struct rdma_addrinfo *each = list; each; each = each->ai_next)
+		count++;
+	assert_int_equal(event->param.arg, count);
+	assert_int_equal(rdma_ack_cm_event(event), 0);
+	return list;
+}
+
+static void test_resolve_number_gives_one_filled_result(void **state)
+{
+	struct rdma_addrinfo *list = resolve("192.0.2.7", "7471", NULL), *again = NULL;
+	struct sockaddr_in *in = (struct sockaddr_in *)list->ai_dst_addr;
+
+	(void)state;
+	assert_int_equal(list->ai_family, AF_INET);
+	assert_int_equal(list->ai_qp_type, IBV_QPT_RC);
+	assert_int_equal(list->ai_port_space, RDMA_PS_TCP);
+	assert_int_equal(list->ai_dst_len, sizeof(*in));
+	assert_int_equal(in->sin_addr.s_addr, inet_addr("192.0.2.7"));
+	assert_int_equal(in->sin_port, htons(7471));
+	assert_null(list->ai_next);
+	assert_errno(rdma_query_addrinfo(id, &again), ENOENT);
+	rdma_freeaddrinfo(list);
+	rdma_freeaddrinfo(NULL);
+}
+
+/* F26: no entry of a family that nobody asked for. */
+static void test_resolve_gives_the_family_as_asked(void **state)
+{
+	struct rdma_addrinfo hints = { .ai_family = AF_INET6 }, *list;
+
+	(void)state;
+	list = resolve("2001:db8::7", "7471", &hints);
+	for (struct rdma_addrinfo *each = list; each; each = each->ai_next) {
+		assert_int_equal(each->ai_family, AF_INET6);
+		assert_int_equal(each->ai_dst_addr->sa_family, AF_INET6);
+	}
+	rdma_freeaddrinfo(list);
+	list = resolve(NULL, "7471", NULL);
+	for (struct rdma_addrinfo *each = list; each; each = each->ai_next)
+		assert_int_not_equal(each->ai_family, AF_IB);
+	rdma_freeaddrinfo(list);
+}
+
+static void test_resolve_gid_gives_an_ib_address(void **state)
+{
+	struct rdma_addrinfo hints = { .ai_flags = RAI_FAMILY | RAI_NUMERICHOST, .ai_family = AF_IB }, *list;
+	struct sockaddr_ib *ib;
+
+	(void)state;
+	list = resolve("fe80::2:c903:1", NULL, &hints);
+	ib = (struct sockaddr_ib *)(void *)list->ai_dst_addr;
+	assert_int_equal(list->ai_family, AF_IB);
+	assert_int_equal(list->ai_dst_len, sizeof(*ib));
+	assert_int_equal(ib->sib_family, AF_IB);
+	assert_int_equal(ib->sib_addr.sib_raw[0], 0xfe);
+	assert_int_equal(ib->sib_addr.sib_raw[15], 1);
+	rdma_freeaddrinfo(list);
+}
+
+static void test_resolve_passive_gives_the_wildcards_as_source(void **state)
+{
+	struct rdma_addrinfo hints = { .ai_flags = RAI_PASSIVE }, *list = resolve(NULL, "7471", &hints);
+
+	(void)state;
+	for (struct rdma_addrinfo *each = list; each; each = each->ai_next) {
+		assert_non_null(each->ai_src_addr);
+		assert_null(each->ai_dst_addr);
+	}
+	rdma_freeaddrinfo(list);
+}
+
+static void expect_refused(const char *node, const char *service, int flags, int wanted)
+{
+	struct rdma_addrinfo hints = { .ai_flags = flags };
+
+	assert_errno(rdma_resolve_addrinfo(id, node, service, flags ? &hints : NULL), wanted);
+	assert_false(is_readable(channel->fd));
+}
+
+static void test_resolve_refused_at_once_brings_no_event(void **state)
+{
+	struct rdma_addrinfo contradiction = { .ai_qp_type = IBV_QPT_UD, .ai_port_space = RDMA_PS_TCP };
+	char name[300];
+
+	(void)state;
+	memset(name, 'a', sizeof(name));
+	name[254] = '\0';
+	assert_errno(rdma_resolve_addrinfo(NULL, "192.0.2.1", NULL, NULL), EINVAL);
+	expect_refused(NULL, NULL, 0, EINVAL);
+	expect_refused("", NULL, 0, EINVAL);
+	expect_refused("192.0.2.1", "", 0, EINVAL);
+	expect_refused("192.0.2.1", NULL, 0x8000, EINVAL);
+	expect_refused("host.test", NULL, RAI_NUMERICHOST, EINVAL);
+	expect_refused(name, NULL, 0, ENAMETOOLONG);
+	expect_refused(NULL, NULL, RAI_SA, EINVAL);
+	expect_refused(NULL, "lustre", RAI_SA, EINVAL);
+	expect_refused(NULL, "99999999999999999999", RAI_SA, EINVAL);
+	expect_refused("192.0.2.1", "lustre", RAI_SA, ENOTSUP);
+	expect_refused(NULL, "lustre", RAI_SA | RAI_DNS, ENOTSUP);
+	name[254] = 'a';
+	name[64] = '\0';
+	expect_refused(NULL, name, RAI_SA, ENAMETOOLONG);
+	assert_errno(rdma_resolve_addrinfo(id, "192.0.2.1", NULL, &contradiction), EINVAL);
+	assert_false(is_readable(channel->fd));
+}
+
+/* F4, F20: what can't be found is an event, its status negative, its text in words. */
+static void test_resolve_unknown_host_is_an_event_with_negative_status(void **state)
+{
+	struct rdma_addrinfo *list;
+	struct rdma_cm_event *event;
+	char text[256];
+
+	(void)state;
+	use_hosts_only(id);
+	assert_int_equal(rdma_resolve_addrinfo(id, "no-such-host.invalid", "7471", NULL), 0);
+	event = get_event(channel);
+	assert_int_equal(event->event, RDMA_CM_EVENT_ADDRINFO_ERROR);
+	assert_int_equal(event->status, -ENOENT);
+	assert_int_equal((int)event->param.arg, EAI_NONAME);
+	assert_true(rai_event_text(event, text, sizeof(text)) > 0);
+	assert_true(strlen(text) > 0);
+	rdma_ack_cm_event(event);
+	assert_errno(rdma_query_addrinfo(id, &list), ENOENT);
+	rdma_freeaddrinfo(resolve("192.0.2.1", NULL, NULL));
+}
+
+static void test_resolve_unknown_service_is_an_event(void **state)
+{
+	struct rdma_cm_event *event;
+
+	(void)state;
+	assert_int_equal(rdma_resolve_addrinfo(id, "192.0.2.1", "no-such-service", NULL), 0);
+	event = get_event(channel);
+	assert_int_equal(event->event, RDMA_CM_EVENT_ADDRINFO_ERROR);
+	assert_int_equal(event->status, -ENOENT);
+	rdma_ack_cm_event(event);
+}
+
+static void test_resolve_is_busy_until_delivered(void **state)
+{
+	struct rdma_cm_event *event;
+
+	(void)state;
+	assert_int_equal(rdma_resolve_addrinfo(id, "192.0.2.1", NULL, NULL), 0);
+	assert_errno(rdma_resolve_addrinfo(id, "192.0.2.2", NULL, NULL), EBUSY);
+	event = get_event(channel);
+	assert_int_equal(rdma_resolve_addrinfo(id, "192.0.2.2", NULL, NULL), 0);
+	rdma_ack_cm_event(event);
+	rdma_ack_cm_event(get_event(channel));
+	assert_false(is_readable(channel->fd));
+}
+
+static void test_query_refuses_null_and_says_enoent_for_nothing(void **state)
+{
+	struct rdma_addrinfo *list = NULL;
+
+	(void)state;
+	assert_errno(rdma_query_addrinfo(NULL, &list), EINVAL);
+	assert_errno(rdma_query_addrinfo(id, NULL), EINVAL);
+	assert_errno(rdma_query_addrinfo(id, &list), ENOENT);
+	assert_null(list);
+}
+
+static void test_cancel_without_resolution_says_enoent(void **state)
+{
+	(void)state;
+	assert_errno(rai_cancel(NULL), EINVAL);
+	assert_errno(rai_cancel(id), ENOENT);
+}
+
+/* Whichever comes first, there is one event. */
+static void test_cancel_races_with_the_outcome_for_one_event(void **state)
+{
+	struct rdma_cm_event *event;
+
+	(void)state;
+	for (int i = 0; i < 2000 / API_SLOWER; i++) {
+		assert_int_equal(rdma_resolve_addrinfo(id, "192.0.2.1", NULL, NULL), 0);
+		assert_int_equal(rai_cancel(id), 0);
+		event = get_event(channel);
+		assert_true(event->status == 0 || event->status == -ECANCELED);
+		rdma_ack_cm_event(event);
+		assert_false(is_readable(channel->fd));
+	}
+}
+
+static void test_stats_count_what_was_started_and_ended(void **state)
+{
+	struct rai_stats before, after;
+	uint64_t first;
+
+	(void)state;
+	assert_errno(rai_get_stats(NULL, sizeof(before)), EINVAL);
+	assert_errno(rai_get_stats(&before, 0), EINVAL);
+	assert_int_equal(rai_get_stats(&before, sizeof(before)), 0);
+	rdma_freeaddrinfo(resolve("192.0.2.1", NULL, NULL));
+	assert_int_equal(rai_get_stats(&after, sizeof(after)), 0);
+	assert_int_equal(after.started - before.started, 1);
+	assert_int_equal(after.resolved - before.resolved, 1);
+	assert_int_equal(after.outstanding, 0);
+	assert_int_equal(rai_get_stats((struct rai_stats *)(void *)&first, sizeof(first)), 0);
+	assert_int_equal(first, after.started);
+}
+
+/* ---- Synchronous ids ---- */
+
+/* F2, F15: good and bad names, acked by the id itself. */
+static void test_resolve_on_a_synchronous_id_waits_for_its_outcome(void **state)
+{
+	struct rdma_addrinfo *list;
+	struct rdma_cm_id *sync;
+
+	(void)state;
+	assert_int_equal(rdma_create_id(NULL, &sync, NULL, RDMA_PS_TCP), 0);
+	use_hosts_only(sync);
+	for (int i = 0; i < 10; i++) {
+		assert_int_equal(rdma_resolve_addrinfo(sync, "192.0.2.1", "7471", NULL), 0);
+		assert_int_equal(sync->event->event, RDMA_CM_EVENT_ADDRINFO_RESOLVED);
+		assert_int_equal(rdma_query_addrinfo(sync, &list), 0);
+		rdma_freeaddrinfo(list);
+		assert_errno(rdma_resolve_addrinfo(sync, "no-such-host.invalid", NULL, NULL), ENOENT);
+		assert_int_equal(sync->event->status, -ENOENT);
+	}
+	assert_int_equal(rdma_destroy_id(sync), 0);
+}
+
+/* ---- Without an id ---- */
+
+static void test_getaddrinfo_gives_a_list_or_an_eai_code(void **state)
+{
+	struct rdma_addrinfo hints = { .ai_flags = RAI_NUMERICHOST }, *list = NULL;
+
+	(void)state;
+	assert_int_equal(rdma_getaddrinfo("192.0.2.1", "7471", &hints, &list), 0);
+	assert_int_equal(list->ai_family, AF_INET);
+	rdma_freeaddrinfo(list);
+	list = NULL;
+	assert_int_equal(rdma_getaddrinfo("192.0.2.1", "no-such-service", NULL, &list), EAI_SERVICE);
+	assert_null(list);
+}
+
+static void test_getaddrinfo_refuses_what_resolve_refuses(void **state)
+{
+	struct rdma_addrinfo hints = { .ai_flags = RAI_SA | RAI_DNS }, *list = NULL;
+
+	(void)state;
+	assert_errno(rdma_getaddrinfo(NULL, NULL, NULL, &list), EINVAL);
+	assert_errno(rdma_getaddrinfo("192.0.2.1", NULL, NULL, NULL), EINVAL);
+	assert_errno(rdma_getaddrinfo(NULL, "lustre", &hints, &list), ENOTSUP);
+	hints.ai_flags = RAI_NUMERICHOST;
+	assert_errno(rdma_getaddrinfo("host.test", NULL, &hints, &list), EINVAL);
+	assert_null(list);
+}
+
+static void test_getaddrinfo_of_a_service_without_ports_says_why(void **state)
+{
+	struct rdma_addrinfo hints = { .ai_flags = RAI_SA }, *list = NULL;
+
+	(void)state;
+	if (!access("/dev/infiniband", F_OK))
+		skip();
+	assert_errno(rdma_getaddrinfo(NULL, "lustre", &hints, &list), ENODEV);
+	assert_null(list);
+}
+
+/* ---- F18: signals at 1 kHz without SA_RESTART across all calls ---- */
+
+static atomic_int ticks;
+
+static void on_tick(int sig)
+{
+	(void)sig;
+	atomic_fetch_add(&ticks, 1);
+}
+
+static void tick(long us)
+{
+	struct itimerval timer = { { 0, us }, { 0, us } };
+
+	assert_int_equal(setitimer(ITIMER_REAL, &timer, NULL), 0);
+}
+
+/* F18: nothing but rdma_get_cm_event() and the calls that block by definition says EINTR; after it all goes on. */
+static void test_calls_under_signals_say_eintr_only_where_documented(void **state)
+{
+	struct sigaction action = { .sa_handler = on_tick };
+	struct rdma_addrinfo *list;
+	struct rdma_cm_event *event;
+	struct rdma_cm_id *sync;
+	int ret;
+
+	(void)state;
+	assert_int_equal(rdma_create_id(NULL, &sync, NULL, RDMA_PS_TCP), 0);
+	assert_int_equal(sigaction(SIGALRM, &action, NULL), 0);
+	tick(1000);
+	while (atomic_load(&ticks) < 300 / API_SLOWER) {
+		struct rdma_event_channel *other = rdma_create_event_channel();
+		struct rdma_cm_id *mine;
+
+		assert_non_null(other);
+		assert_int_equal(rdma_create_id(other, &mine, NULL, RDMA_PS_TCP), 0);
+		assert_int_equal(rdma_resolve_addrinfo(mine, "192.0.2.1", "7471", NULL), 0);
+		while ((ret = rdma_get_cm_event(other, &event)))
+			assert_int_equal(errno, EINTR);
+		assert_int_equal(rdma_query_addrinfo(mine, &list), 0);
+		rdma_freeaddrinfo(list);
+		assert_int_equal(rdma_ack_cm_event(event), 0);
+		assert_int_equal(rdma_write_cm_event(mine, RDMA_CM_EVENT_USER, 0, 0), 0);
+		assert_int_equal(rdma_migrate_id(mine, channel), 0);
+		assert_int_equal(rdma_destroy_id(mine), 0);
+		rdma_destroy_event_channel(other);
+
+		assert_int_equal(rdma_getaddrinfo("192.0.2.1", "7471", NULL, &list), 0);
+		rdma_freeaddrinfo(list);
+		while ((ret = rdma_resolve_addrinfo(sync, "192.0.2.1", NULL, NULL)))
+			assert_int_equal(errno, EINTR);
+	}
+	tick(0);
+	assert_int_equal(rdma_destroy_id(sync), 0);
+	signal(SIGALRM, SIG_DFL);
+}
+
+/* ---- F3 ---- */
+
+enum { ROUNDS = 100000 / API_SLOWER };
+
+static atomic_bool stop;
+
+static void *take_query_ack(void *arg)
+{
+	struct rdma_addrinfo *list;
+	struct rdma_cm_event *event;
+
+	(void)arg;
+	while (!atomic_load(&stop)) {
+		if (rdma_get_cm_event(channel, &event)) {
+			sched_yield();
+			continue;
+		}
+		if (!rdma_query_addrinfo(event->id, &list))
+			rdma_freeaddrinfo(list);
+		rdma_ack_cm_event(event);
+	}
+	return NULL;
+}
+
+/* F3: one thread queries the result while another resolves and destroys. */
+static void test_query_beside_resolve_and_destroy_is_defined(void **state)
+{
+	pthread_t reader;
+
+	(void)state;
+	set_nonblocking(channel->fd);
+	atomic_store(&stop, false);
+	assert_int_equal(pthread_create(&reader, NULL, take_query_ack, NULL), 0);
+	for (int i = 0; i < ROUNDS; i++) {
+		if (rdma_resolve_addrinfo(id, "192.0.2.1", "7471", NULL))
+			assert_int_equal(errno, EBUSY);
+		if (i % 16 == 0) {
+			assert_int_equal(rdma_destroy_id(id), 0);
+			assert_int_equal(rdma_create_id(channel, &id, NULL, RDMA_PS_TCP), 0);
+		}
+	}
+	atomic_store(&stop, true);
+	pthread_join(reader, NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		API_TEST(test_resolve_number_gives_one_filled_result),
+		API_TEST(test_resolve_gives_the_family_as_asked),
+		API_TEST(test_resolve_gid_gives_an_ib_address),
+		API_TEST(test_resolve_passive_gives_the_wildcards_as_source),
+		API_TEST(test_resolve_refused_at_once_brings_no_event),
+		API_TEST(test_resolve_unknown_host_is_an_event_with_negative_status),
+		API_TEST(test_resolve_unknown_service_is_an_event),
+		API_TEST(test_resolve_is_busy_until_delivered),
+		API_TEST(test_query_refuses_null_and_says_enoent_for_nothing),
+		API_TEST(test_cancel_without_resolution_says_enoent),
+		API_TEST(test_cancel_races_with_the_outcome_for_one_event),
+		API_TEST(test_stats_count_what_was_started_and_ended),
+		API_TEST(test_resolve_on_a_synchronous_id_waits_for_its_outcome),
+		cmocka_unit_test(test_getaddrinfo_gives_a_list_or_an_eai_code),
+		cmocka_unit_test(test_getaddrinfo_refuses_what_resolve_refuses),
+		cmocka_unit_test(test_getaddrinfo_of_a_service_without_ports_says_why),
+		API_TEST(test_calls_under_signals_say_eintr_only_where_documented),
+		API_TEST(test_query_beside_resolve_and_destroy_is_defined),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
