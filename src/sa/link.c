@@ -9,11 +9,9 @@
 #include "base/log.h"
 #include "sa/txn.h"
 
-/* How long an address read from sysfs is believed, how long the kernel may be late with its news, and how many
- * messages are taken in one turn, so that a flood can't hold the loop. */
+/* How long an address read from sysfs is believed, and how long the kernel may be late with its news. */
 #define ADDRESS_NS (1 * RCM_NS_PER_S)
 #define LATE_NS (100 * RCM_NS_PER_MS)
-enum { TURN_MESSAGES = 64 };
 
 void rcm_link_init(struct rcm_link *link, struct rcm_loop *loop, const struct rcm_umad_ops *ops,
 		   const struct rcm_sa_port *port, struct rcm_sa_stats *stats)
@@ -140,15 +138,17 @@ static void take_message(struct rcm_link *link, const struct rcm_umad_message *m
 static void readable(struct rcm_source *source, uint32_t events)
 {
 	struct rcm_link *link = rcm_container(source, struct rcm_link, source);
+	/* No more can have come than was asked for: a read to find nothing would be one too many. */
+	unsigned most = link->used ? link->used : 1;
 	struct rcm_umad_message message;
 	int ret = 0;
 
-	for (unsigned i = 0; i < TURN_MESSAGES && !ret && link->umad; i++) {
+	for (unsigned i = 0; i < most && !ret && link->umad; i++) {
 		ret = link->ops->recv(link->umad, &message);
 		if (!ret || ret == -EMSGSIZE)
 			take_message(link, &message, ret);
 	}
-	if (link->umad && ret == -EAGAIN && (events & (RCM_BROKEN | RCM_HANGUP)))
+	if (link->umad && (!ret || ret == -EAGAIN) && (events & (RCM_BROKEN | RCM_HANGUP)))
 		ret = -EIO;
 	if (link->umad && ret && ret != -EAGAIN && ret != -ENOMEM)
 		device_lost(link, ret);

@@ -256,6 +256,7 @@ static void test_txn_answer_that_comes_twice_is_taken_once(void **state)
 	rcm_fake_umad_answer(&sent, 0, sizeof(record), record, sizeof(record));
 	rcm_fake_umad_answer(&sent, 0x0300, 0, NULL, 0);
 	turn();
+	turn();
 	assert_int_equal(heard.calls, 1);
 	assert_int_equal(heard.status, 0);
 	assert_int_equal(link.used, 0);
