@@ -15,8 +15,6 @@
 #include "resolve/flight.h"
 #include "resolve/record.h"
 
-#pragma weak rcm_dns_system
-
 /* FORKED: a child still holding the parent's engine; ABANDONED: it has given that up, and has no thread yet. */
 enum life { NOT_STARTED, RUNNING, FORKED, ABANDONED };
 
