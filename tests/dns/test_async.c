@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Nothing waits that needn't: calls, other ids, destroying, exiting. Servers: liar (timeout:1 attempts:1) and NSD. */
+#include <dlfcn.h>
+#include <errno.h>
+#include <netdb.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../unit/test.h"
+#include "user.h"
+
+#define LIAR "nameserver 127.0.0.5\noptions timeout:1 attempts:1\n"
+#define NSD "nameserver 127.0.0.2\noptions timeout:30 attempts:1\n"
+
+static struct user *users(unsigned count)
+{
+	struct user *u = calloc(count, sizeof(*u));
+
+	assert_non_null(u);
+	return u;
+}
+
+static void destroy_all(struct user *u, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++)
+		if (u[i].id)
+			user_destroy(&u[i]);
+	free(u);
+}
+
+static void start_many(struct user *u, unsigned count, const char *format)
+{
+	char name[64];
+
+	for (unsigned i = 0; i < count; i++) {
+		snprintf(name, sizeof(name), format, i);
+		user_start(&u[i], name, NULL, NULL);
+	}
+}
+
+static int compare_u64(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* The p-th per mille of the times inside the call, ns. */
+static uint64_t call_time(const struct user *u, unsigned count, unsigned per_mille)
+{
+	uint64_t *times = calloc(count, sizeof(*times)), time;
+
+	assert_non_null(times);
+	for (unsigned i = 0; i < count; i++)
+		times[i] = u[i].call_ns;
+	qsort(times, count, sizeof(*times), compare_u64);
+	time = times[(uint64_t)(count - 1) * per_mille / 1000];
+	free(times);
+	return time;
+}
+
+/* F1: the name server is stopped; calls return in microseconds, and other ids' events keep flowing. */
+static void test_f1_resolve_with_server_stopped_returns_at_once_and_others_go_on(void **state)
+{
+	struct user *u = users(200), other = { 0 };
+
+	(void)state;
+	user_write("/etc/resolv.conf", NSD);
+	user_pause("NSD");
+	start_many(u, 200, "n%04u.bench.test");
+	for (int i = 0; i < 100; i++) {
+		user_start(&other, i % 2 ? "192.0.2.9" : "inhosts", NULL, NULL);
+		assert_true(user_wait(&other, 1000));
+		assert_int_equal(other.status, 0);
+	}
+	print_message("in the call: median %.1f us, most %.1f us\n", call_time(u, 200, 500) / 1e3,
+		      call_time(u, 200, 1000) / 1e3);
+	assert_in_range(call_time(u, 200, 500), 0, 100000);
+	for (int i = 0; i < 200; i++)
+		assert_false(u[i].done);
+	user_resume("NSD");
+	for (int i = 0; i < 200; i++) {
+		assert_true(user_wait(&u[i], 35000));
+		assert_int_equal(u[i].status, 0);
+	}
+	user_destroy(&other);
+	destroy_all(u, 200);
+	user_write("/etc/resolv.conf", LIAR);
+}
+
+/* F7: a thousand ids wait for silent names; a live one is done at once. */
+static void test_f7_resolve_thousand_silent_ids_do_not_hold_up_a_live_one(void **state)
+{
+	struct user *u = users(1001);
+
+	(void)state;
+	start_many(u, 1000, "silent-%u.liar.test");
+	user_start(&u[1000], "live.liar.test", NULL, NULL);
+	assert_true(user_wait(&u[1000], 5000));
+	assert_int_equal(u[1000].status, 0);
+	assert_true(u[1000].took_ms < 300);
+	for (int i = 0; i < 1000; i++) {
+		assert_true(user_wait(&u[i], 20000));
+		assert_int_equal(u[i].status, -ETIMEDOUT);
+	}
+	destroy_all(u, 1001);
+}
+
+/* F34: a hundred silent names, and a fast one under 10 ms: in the best of five, since the machine may be busy. */
+static void test_f34_resolve_fast_name_beside_hundred_silent_under_10_ms(void **state)
+{
+	struct user *u = users(100), fast = { 0 };
+	double best = 1e9;
+	char name[64];
+
+	(void)state;
+	start_many(u, 100, "silent-f34-%u.liar.test");
+	for (int i = 0; i < 5; i++) {
+		snprintf(name, sizeof(name), "live-f34-%d.liar.test", i);
+		user_ask(&fast, name);
+		assert_int_equal(fast.status, 0);
+		best = fast.took_ms < best ? fast.took_ms : best;
+	}
+	assert_true(best < 10);
+	user_destroy(&fast);
+	destroy_all(u, 100);
+}
+
+/* F9: a reactor turns while a thread's worth of lookups stalls; its heart keeps beating. */
+static void test_f9_resolve_from_a_reactor_thread_never_stalls_it(void **state)
+{
+	enum { BEATS = 2000 };
+	struct user *u = users(BEATS);
+	uint64_t before = user_now(), now;
+	unsigned late = 0;
+	char name[64];
+
+	(void)state;
+	for (unsigned i = 0; i < BEATS; i++) {
+		snprintf(name, sizeof(name), "delay-2000-%u.liar.test", i);
+		user_start(&u[i], name, NULL, NULL);
+		user_wait(&u[i], 0);
+		now = user_now();
+		late += now - before > 1000000;
+		before = now;
+	}
+	/* The scheduler may take the processor away from the test, but not often. */
+	assert_in_range(late, 0, BEATS / 50);
+	destroy_all(u, BEATS);
+}
+
+/* F10: one deadline covers everything. */
+static void test_f10_resolve_deadline_covers_the_lookup(void **state)
+{
+	uint32_t deadline = 500;
+	struct user u;
+
+	(void)state;
+	user_create(&u, NULL);
+	assert_int_equal(rdma_set_option(u.id, RDMA_OPTION_RAI, RAI_OPTION_DEADLINE_MS, &deadline, sizeof(deadline)), 0);
+	user_ask(&u, "delay-3000.liar.test");
+	assert_int_equal(u.event, RDMA_CM_EVENT_ADDRINFO_ERROR);
+	assert_int_equal(u.status, -ETIMEDOUT);
+	assert_true(u.took_ms >= 500 && u.took_ms < 700);
+	user_destroy(&u);
+}
+
+/* F31: any deadline, and the error comes within 10 ms of it; the best of three, since the machine may be busy. */
+static void test_f31_resolve_error_comes_within_10_ms_of_the_deadline(void **state)
+{
+	static const uint32_t deadlines[] = { 20, 50, 100, 250, 400 };
+	struct user u;
+
+	(void)state;
+	user_create(&u, NULL);
+	for (size_t i = 0; i < sizeof(deadlines) / sizeof(*deadlines); i++) {
+		uint32_t deadline = deadlines[i];
+		double best = 1e9;
+
+		assert_int_equal(rdma_set_option(u.id, RDMA_OPTION_RAI, RAI_OPTION_DEADLINE_MS, &deadline,
+						 sizeof(deadline)), 0);
+		for (int j = 0; j < 3; j++) {
+			user_ask(&u, "silent-f31.liar.test");
+			assert_int_equal(u.status, -ETIMEDOUT);
+			assert_true(u.took_ms >= deadline);
+			best = u.took_ms < best ? u.took_ms : best;
+		}
+		assert_true(best < deadline + 10);
+	}
+	user_destroy(&u);
+}
+
+/* F35: destroying hundreds of ids in mid-lookup takes no time, and nothing comes afterwards. */
+static void test_f35_destroy_in_mid_lookup_at_once(void **state)
+{
+	struct user *u = users(300), last = { 0 };
+	uint64_t before;
+
+	(void)state;
+	start_many(u, 300, "delay-100-%u.liar.test");
+	before = user_now();
+	destroy_all(u, 300);
+	assert_in_range(user_now() - before, 0, 50000000);
+	user_ask(&last, "delay-150-last.liar.test");
+	assert_int_equal(last.status, 0);
+	user_destroy(&last);
+}
+
+static void *load_library(void)
+{
+	Dl_info info;
+
+	assert_true(dladdr((void *)rdma_resolve_addrinfo, &info));
+	return dlopen(info.dli_fname, RTLD_NOW);
+}
+
+/* Time from fork to the end of a child that starts silent lookups and then ends its way, ms. */
+static double run_child(void (*end)(void))
+{
+	uint64_t before = user_now();
+	struct user *u;
+	int status;
+	pid_t pid = fork();
+
+	if (!pid) {
+		user_channel = rdma_create_event_channel();
+		u = users(50);
+		start_many(u, 50, "silent-exit-%u.liar.test");
+		end();
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+	return (double)(user_now() - before) / 1e6;
+}
+
+static void end_by_exit(void)
+{
+	exit(0);
+}
+
+static void end_by_dlclose(void)
+{
+	void *library = load_library();
+
+	if (!library || dlclose(library))
+		_exit(1);
+	exit(0);
+}
+
+/* F35: exit() and dlclose() in mid-lookup; the best of five, since the machine may be busy. */
+static void test_f35_exit_and_dlclose_in_mid_lookup_at_once(void **state)
+{
+	void (*const ways[])(void) = { end_by_exit, end_by_dlclose };
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		double best = 1e9, took;
+
+		for (int j = 0; j < 5 && best > 50; j++) {
+			took = run_child(ways[i]);
+			best = took < best ? took : best;
+		}
+		assert_true(best < 50);
+	}
+}
+
+static void tick(int number)
+{
+	(void)number;
+}
+
+/* F18: signals at 1 kHz, without SA_RESTART: only a blocking rdma_get_cm_event() says EINTR. */
+static void test_f18_resolve_under_signals_at_1_khz_only_get_event_is_interrupted(void **state)
+{
+	const struct itimerval fast = { { 0, 1000 }, { 0, 1000 } }, off = { 0 };
+	const struct sigaction action = { .sa_handler = tick };
+	struct rdma_event_channel *channel = rdma_create_event_channel();
+	struct rdma_cm_event *event;
+	unsigned interrupted = 0;
+	struct user u;
+	char name[64];
+
+	(void)state;
+	assert_int_equal(sigaction(SIGALRM, &action, NULL), 0);
+	assert_int_equal(setitimer(ITIMER_REAL, &fast, NULL), 0);
+	for (int i = 0; i < 100; i++) {
+		user_create(&u, channel);
+		snprintf(name, sizeof(name), "delay-10-%d.liar.test", i);
+		assert_int_equal(rdma_resolve_addrinfo(u.id, name, NULL, NULL), 0);
+		while (rdma_get_cm_event(channel, &event)) {
+			assert_int_equal(errno, EINTR);
+			interrupted++;
+		}
+		assert_int_equal(event->event, RDMA_CM_EVENT_ADDRINFO_RESOLVED);
+		assert_int_equal(event->status, 0);
+		assert_int_equal(rdma_ack_cm_event(event), 0);
+		user_destroy(&u);
+	}
+	setitimer(ITIMER_REAL, &off, NULL);
+	assert_true(interrupted > 0);
+	rdma_destroy_event_channel(channel);
+}
+
+static void *ask_silent(void *arg)
+{
+	struct rdma_cm_id *id = arg;
+
+	return (void *)(intptr_t)(rdma_resolve_addrinfo(id, "silent-sync.liar.test", NULL, NULL) ? errno : 0);
+}
+
+/* F2: an id without a channel waits for its own event, and keeps nobody else waiting. */
+static void test_f2_resolve_without_a_channel_completes_in_the_call(void **state)
+{
+	struct rdma_cm_id *slow, *id;
+	pthread_t thread;
+	void *slow_errno;
+	uint64_t before;
+	char text[64];
+	struct rdma_addrinfo *list;
+
+	(void)state;
+	alarm(60);
+	assert_int_equal(rdma_create_id(NULL, &slow, NULL, RDMA_PS_TCP), 0);
+	assert_int_equal(rdma_create_id(NULL, &id, NULL, RDMA_PS_TCP), 0);
+	assert_int_equal(pthread_create(&thread, NULL, ask_silent, slow), 0);
+	before = user_now();
+	assert_int_equal(rdma_resolve_addrinfo(id, "live-sync.liar.test", NULL, NULL), 0);
+	assert_int_equal(id->event->event, RDMA_CM_EVENT_ADDRINFO_RESOLVED);
+	assert_int_equal(rdma_query_addrinfo(id, &list), 0);
+	user_print(list, text, sizeof(text));
+	assert_string_equal(text, "2001:db8::5 192.0.2.5");
+	rdma_freeaddrinfo(list);
+	assert_int_equal(rdma_resolve_addrinfo(id, "nxdomain-sync.liar.test", NULL, NULL), -1);
+	assert_int_equal(errno, ENOENT);
+	assert_int_equal(rdma_resolve_addrinfo(id, "delay-100-sync.liar.test", NULL, NULL), 0);
+	assert_in_range(user_now() - before, 100000000, 900000000);
+	pthread_join(thread, &slow_errno);
+	assert_int_equal((intptr_t)slow_errno, ETIMEDOUT);
+	assert_int_equal(rdma_destroy_id(id), 0);
+	assert_int_equal(rdma_destroy_id(slow), 0);
+	alarm(0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_f35_exit_and_dlclose_in_mid_lookup_at_once),
+		cmocka_unit_test(test_f1_resolve_with_server_stopped_returns_at_once_and_others_go_on),
+		cmocka_unit_test(test_f7_resolve_thousand_silent_ids_do_not_hold_up_a_live_one),
+		cmocka_unit_test(test_f34_resolve_fast_name_beside_hundred_silent_under_10_ms),
+		cmocka_unit_test(test_f9_resolve_from_a_reactor_thread_never_stalls_it),
+		cmocka_unit_test(test_f10_resolve_deadline_covers_the_lookup),
+		cmocka_unit_test(test_f31_resolve_error_comes_within_10_ms_of_the_deadline),
+		cmocka_unit_test(test_f35_destroy_in_mid_lookup_at_once),
+		cmocka_unit_test(test_f18_resolve_under_signals_at_1_khz_only_get_event_is_interrupted),
+		cmocka_unit_test(test_f2_resolve_without_a_channel_completes_in_the_call),
+	};
+	int rc;
+
+	user_open();
+	rc = cmocka_run_group_tests(tests, NULL, NULL);
+	user_close();
+	return rc;
+}
