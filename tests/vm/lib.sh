@@ -30,7 +30,7 @@ check() {
 tap() {
 	local prefix=$1 seconds=$2 status=0 log
 	shift 2
-	log=$OUT/$prefix.log
+	log=$OUT/$prefix-$(basename "${@: -1}").log
 	mkdir -p "$(dirname "$log")"
 	timeout -k 2 "$seconds" "$@" > "$log" 2>&1 || status=$?
 	sed -n -E "s|^(ok\|not ok) |\1 $prefix/|p" "$log" >> "$WORK/results"

@@ -116,9 +116,12 @@ static bool wanted(const char *name, int argc, char **argv)
 int vm_main(const struct vm_test *tests, size_t count, int argc, char **argv)
 {
 	int failed = 0;
+	bool list = argc == 2 && !strcmp(argv[1], "--list");
 
 	for (size_t i = 0; i < count; i++) {
-		if (wanted(tests[i].name, argc, argv))
+		if (list)
+			puts(tests[i].name);
+		else if (wanted(tests[i].name, argc, argv))
 			failed |= run_one(&tests[i]);
 	}
 	return failed;

@@ -10,6 +10,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <rdma/rdma_cma.h>
 #include <stdbool.h>
@@ -20,6 +21,7 @@
 #include <unistd.h>
 
 #ifdef RAI_DNS
+#include <rdma/rai.h>
 #define VM_RAI 1
 #endif
 
@@ -41,7 +43,7 @@ struct vm_test {
 
 /*
  * Runs the tests named in the arguments (none: all), each in a process of its own; prints "ok NAME", "not ok NAME # why"
- * or "ok NAME # SKIP why". Returns the exit status: 0, or 1 when one failed.
+ * or "ok NAME # SKIP why". With "--list" it prints their names instead. Returns the exit status: 0, or 1 when one failed.
  */
 int vm_main(const struct vm_test *tests, size_t count, int argc, char **argv);
 

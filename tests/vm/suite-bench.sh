@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Rates of the library under test, of the system's, and of the newest one that Debian has, taken in turns in one guest.
+#
+# Lines of bench.tsv: what, library, a number a second. bench/vm-run makes the medians and ratios.
+layout_one
+peer=$TOP/.cache/vm/peer
+cp "$peer"/usr/lib/x86_64-linux-gnu/libibverbs/* /usr/lib/x86_64-linux-gnu/libibverbs/
+
+# bench_with LIBRARY PROGRAM...
+bench_with() {
+	local library=$1
+	shift
+	case $library in
+	rai) LD_LIBRARY_PATH=$LIBRARY "$@" ;;
+	system) "$@" ;;
+	peer) "$peer/run" "$@" ;;
+	esac
+}
+
+bench_micro() { bench_with "$2" "$MICRO" "$1" 2; }
+
+# Connections a second by cmtime: 200 of them, over the time of its slowest step for all, as the client sees it.
+bench_cmtime() {
+	local began server seconds count=200
+	bench_with "$1" /usr/bin/cmtime -b 10.2.0.1 > /dev/null 2>&1 &
+	server=$!
+	wait_for 5 has_listener
+	began=${EPOCHREALTIME/./}
+	bench_with "$1" timeout 60 /usr/bin/cmtime -s 10.2.0.1 -c $count > "$OUT/cmtime.$1.log" 2>&1 || return 1
+	seconds=$((${EPOCHREALTIME/./} - began))
+	kill $server
+	wait $server 2>/dev/null
+	echo $((count * 1000000 / seconds))
+}
+
+bench_one() {
+	local what=$1 library=$2 number
+	shift 2
+	number=$("$@") || return 0
+	printf '%s\t%s\t%s\n' "$what" "$library" "$number" >> "$WORK/bench.tsv"
+}
+
+for round in 1 2 3 4 5; do
+	for library in rai system peer; do
+		for what in ids events binds resolves; do
+			bench_one $what $library bench_micro $what $library
+		done
+		bench_one connections $library bench_cmtime $library
+	done
+done
+ok bench
