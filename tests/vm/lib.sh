@@ -62,18 +62,15 @@ has_gid() { grep -q "$2" "/sys/class/infiniband/$1/ports/1/gids/"* 2>/dev/null; 
 # --- layouts -------------------------------------------------------------------------------------------------------
 
 load_modules() {
-	local module
 	# Without crc32_generic rdma_rxe of 6.1 refuses every link; some modules are built in on newer kernels.
-	for module in crc32_generic veth dummy ib_uverbs rdma_ucm ib_umad rdma_rxe; do
-		modprobe -q "$module" || true
-	done
+	modprobe -qa crc32_generic veth dummy ib_uverbs rdma_ucm ib_umad rdma_rxe || true
 	wait_for 10 test -e /dev/infiniband/rdma_cm
 }
 
 # link_pair A B [NETNS]: a veth pair A-B, both up, without addresses that come and go; B in NETNS when given.
 link_pair() {
+	sysctl -qw net.ipv6.conf.default.accept_dad=0
 	ip link add "$1" type veth peer name "$2"
-	sysctl -qw "net.ipv6.conf.$1.accept_dad=0" "net.ipv6.conf.$2.accept_dad=0"
 	ip link set "$1" up
 	if [ -n "${3:-}" ]; then
 		ip link set "$2" netns "$3"
@@ -132,11 +129,13 @@ layout_netns() {
 
 layout_clear() {
 	local device link
-	for device in $(rdma link 2>/dev/null | awk '{ sub("/.*", "", $2); print $2 }'); do
-		rdma link del "$device" 2>/dev/null || true
+	for device in /sys/class/infiniband/*; do
+		[ ! -e "$device" ] || rdma link del "${device##*/}"
 	done
-	ip netns del far 2>/dev/null || true
-	for link in v0 a0 b0 n0 x0; do ip link del "$link" 2>/dev/null || true; done
+	[ ! -e /run/netns/far ] || ip netns del far
+	for link in v0 a0 b0 n0 x0; do
+		[ ! -e "/sys/class/net/$link" ] || ip link del "$link"
+	done
 }
 
 # churn DEVICE LINK STOPFILE: removes and adds a device until the file is there; prints how often.

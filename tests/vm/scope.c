@@ -86,9 +86,10 @@ static void fails_soon(const char *address, uint32_t scope)
 	rdma_destroy_event_channel(channel);
 }
 
+/* For an address of this host the kernel chooses a link by itself; nobody has this one. */
 static void test_link_local_without_scope_is_an_error(void)
 {
-	fails_soon(LOCAL, 0);
+	fails_soon("fe80::77", 0);
 }
 
 static void test_link_local_with_wrong_scope_is_an_error(void)
