@@ -48,7 +48,9 @@ static int start(struct rcm_flight *flight, const struct rcm_request *request)
 					       rcm_host_start(flight, request);
 }
 
-int rcm_flight_join(struct rcm_engine *engine, struct rcm_request *request)
+/* The flight of the request's key, in the air. */
+static int flight_get(struct rcm_engine *engine, const struct rcm_request *request,
+		      struct rcm_flight **ret_flight)
 {
 	struct rcm_flight *flight;
 	int ret;
@@ -57,20 +59,43 @@ int rcm_flight_join(struct rcm_engine *engine, struct rcm_request *request)
 			      flight);
 	if (flight) {
 		rcm_engine_count(RCM_COUNT_SHARED);
-	} else {
-		ret = flight_new(engine, request, &flight);
-		if (ret)
-			return ret;
-		ret = start(flight, request);
-		if (ret) {
-			flight_free(flight);
-			return ret;
-		}
+		*ret_flight = flight;
+		return 0;
+	}
+	ret = flight_new(engine, request, &flight);
+	if (ret)
+		return ret;
+	ret = start(flight, request);
+	if (ret)
+		flight_free(flight);
+	else
+		*ret_flight = flight;
+	return ret;
+}
+
+static struct rcm_answer *why_not(const struct rcm_request *request, int status)
+{
+	static const struct rcm_gid any;
+	bool any_port = request->hints.flags & RAI_SA && !memcmp(&request->port_gid, &any, sizeof(any));
+
+	if (status == -ENODEV && any_port)
+		return rcm_answer_fixed(RCM_ANSWER_NO_PORT);
+	return rcm_answer_failed(status, 0, NULL);
+}
+
+void rcm_flight_join(struct rcm_engine *engine, struct rcm_request *request)
+{
+	struct rcm_flight *flight;
+	int ret;
+
+	ret = flight_get(engine, request, &flight);
+	if (ret) {
+		rcm_request_end(engine, request, why_not(request, ret));
+		return;
 	}
 	request->state = RCM_REQUEST_WAITING;
 	request->flight = flight;
 	TAILQ_INSERT_TAIL(&flight->waiters, request, waiter);
-	return 0;
 }
 
 static void detach(struct rcm_request *request)
@@ -108,7 +133,6 @@ void rcm_flight_land(struct rcm_flight *flight, struct rcm_answer *answer)
 	struct rcm_engine *engine = flight->engine;
 	struct rcm_waiters waiters = TAILQ_HEAD_INITIALIZER(waiters);
 	struct rcm_request *request;
-	int ret;
 
 	/* Out of the table first, so that who joins again gets a new one. */
 	HASH_DEL(engine->flights, flight);
@@ -116,13 +140,10 @@ void rcm_flight_land(struct rcm_flight *flight, struct rcm_answer *answer)
 	while ((request = TAILQ_FIRST(&waiters))) {
 		TAILQ_REMOVE(&waiters, request, waiter);
 		request->flight = NULL;
-		if (!ended_early(flight, request, answer->status)) {
+		if (ended_early(flight, request, answer->status))
+			rcm_flight_join(engine, request);
+		else
 			rcm_request_end(engine, request, rcm_answer_get(answer));
-			continue;
-		}
-		ret = rcm_flight_join(engine, request);
-		if (ret)
-			rcm_request_end(engine, request, rcm_answer_failed(ret, 0, NULL));
 	}
 	rcm_answer_put(answer);
 	free(flight);

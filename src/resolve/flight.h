@@ -16,8 +16,8 @@ struct rcm_flight {
 	uint8_t key[];
 };
 
-/* Lets a request wait on the flight of its key; starts one where there is none. 0, or -errno: it waits on nothing. */
-int rcm_flight_join(struct rcm_engine *engine, struct rcm_request *request);
+/* Lets a request wait on the flight of its key; starts one where there is none. Where that fails, the request ends. */
+void rcm_flight_join(struct rcm_engine *engine, struct rcm_request *request);
 
 /* Takes a request off its flight; the last one to leave ends the lookup. */
 void rcm_flight_leave(struct rcm_request *request);

@@ -217,7 +217,6 @@ static struct rcm_answer *kept_answer(struct rcm_engine *engine, const struct rc
 void rcm_request_begin(struct rcm_engine *engine, struct rcm_request *request)
 {
 	struct rcm_answer *answer = NULL;
-	int ret;
 
 	if (atomic_load_explicit(&request->cancelled, memory_order_relaxed))
 		answer = rcm_answer_fixed(RCM_ANSWER_CANCELLED);
@@ -227,14 +226,11 @@ void rcm_request_begin(struct rcm_engine *engine, struct rcm_request *request)
 		answer = answer_at_once(request);
 	if (!answer)
 		answer = kept_answer(engine, request);
-	if (!answer) {
-		ret = rcm_flight_join(engine, request);
-		if (ret)
-			answer = rcm_answer_failed(ret, 0, NULL);
-	}
 	if (answer)
 		rcm_request_end(engine, request, answer);
-	else if (request->deadline)
+	else
+		rcm_flight_join(engine, request);
+	if (request->state == RCM_REQUEST_WAITING && request->deadline)
 		rcm_timer_start(&engine->loop, &request->timer, request->deadline, deadline_reached);
 }
 

@@ -48,7 +48,7 @@ static void test_flight_is_shared_by_equal_requests_whatever_their_case(void **s
 	(void)state;
 	start(0, "equal.hold.example", RCM_DEADLINE_DEFAULT);
 	rcm_fake_dns_wait_started(1);
-	for (unsigned i = 1; i < MANY; i++)
+	for (unsigned i = 1; i < MANY - 1; i++)
 		start(i, i % 2 ? "EQUAL.hold.Example" : "equal.hold.example", RCM_DEADLINE_DEFAULT);
 	/* One more, of another name: when it is answered, all before it were begun. */
 	assert_int_equal(ask(MANY - 1, "marker.example"), 0);

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A scripted SA client: each query must be one that the script expects, and is answered as the script says. What was
+ * not expected and what was expected in vain fail rcm_fake_sa_verify(). It runs on the engine's thread; these calls are
+ * for the test's.
+ */
+#pragma once
+
+#include "sa/sa.h"
+
+#define RCM_FAKE_SA_NEVER UINT32_MAX
+
+/* GIDs are fe80::<number>. */
+struct rcm_fake_sa_step {
+	/* What is expected. */
+	bool path;			/* a path query; else one for services */
+	uint8_t port;			/* through this port */
+	uint8_t dgid;			/* path: to this port */
+	uint16_t pkey;			/* path */
+	const char *name;		/* services: by this name; NULL: by id */
+	uint64_t id;
+
+	/* What is done. */
+	int start;			/* not 0: what the call returns */
+	uint32_t ms;			/* after so many ms; RCM_FAKE_SA_NEVER */
+	int status;
+	uint16_t mad_status;
+	const char *text;
+	unsigned count, total;
+	struct rcm_sa_service_record services[4];	/* with gid, pkey, id and name */
+	uint8_t slid;			/* path: found in the 43rd byte of the PathRecord; 0: none is answered */
+};
+
+extern const struct rcm_sa_ops rcm_fake_sa;
+
+/* Expect these, in any order; steps stay the caller's. */
+void rcm_fake_sa_script(const struct rcm_fake_sa_step *steps, unsigned count);
+
+/* Whether all of the script was asked, and nothing else, and nothing is under way; waits a moment for the last. */
+bool rcm_fake_sa_verify(void);
+
+/* Waits until so many queries were asked since the script was set. */
+void rcm_fake_sa_wait_asked(unsigned count);
+
+unsigned rcm_fake_sa_cancelled(void);
+
+/* Deadline of the last query for services. */
+uint64_t rcm_fake_sa_deadline(void);
+
+struct rcm_gid rcm_fake_sa_gid(uint8_t number);
+
+/* A port list of these. */
+void rcm_fake_sa_set_ports(const struct rcm_sa_port *ports, unsigned count);
+int rcm_fake_sa_ports(struct rcm_sa_port *ports, unsigned max);

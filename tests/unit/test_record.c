@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Services asked of a scripted SA: records, paths, several ports. */
+#include <errno.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "addr/build.h"
+#include "asker.h"
+#include "base/clock.h"
+#include "fake_sa.h"
+#include "resolve/engine.h"
+#include "test.h"
+
+static struct rcm_asker asker, other;
+static struct rdma_addrinfo *list;
+static struct rcm_question question;
+
+#define RECORD(n, service_id) { .gid = { { 0xfe, 0x80, [15] = n } }, .pkey = 0x8001, .id = service_id, .name = "storage" }
+#define PATH(from, to) .path = true, .port = from, .dgid = to, .pkey = 0x8001
+#define SCRIPT(...) \
+	static const struct rcm_fake_sa_step script[] = { __VA_ARGS__ }; \
+	rcm_fake_sa_script(script, sizeof(script) / sizeof(*script))
+
+static int setup(void **state)
+{
+	(void)state;
+	question = (struct rcm_question){
+		.service = "storage", .hints.flags = RAI_SA, .port = rcm_fake_sa_gid(1),
+		.deadline_ms = RCM_DEADLINE_DEFAULT,
+	};
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	rcm_asker_done(&asker);
+	rcm_asker_done(&other);
+	rcm_addrinfo_free(list);
+	list = NULL;
+	return !rcm_fake_sa_verify();
+}
+
+static int ask(void)
+{
+	int status = rcm_asker_ask(&asker, &question);
+
+	assert_int_equal(rcm_asker_times(&asker), 1);
+	if (!status)
+		assert_int_equal(rcm_answer_list(asker.outcome.answer, &question.hints, asker.outcome.port,
+						 &list), 0);
+	return status;
+}
+
+static const struct sockaddr_ib *ib(const struct sockaddr *sa)
+{
+	assert_int_equal(sa->sa_family, AF_IB);
+	return (const struct sockaddr_ib *)sa;
+}
+
+static unsigned last_byte(const struct sockaddr *sa)
+{
+	return ib(sa)->sib_addr.sib_raw[15];
+}
+
+/* F29: GID, P_Key, service id, mask and route come through as the SA gave them. */
+static void test_record_by_name_gives_an_entry_with_route_for_each(void **state)
+{
+	const struct rdma_addrinfo *second;
+	const struct ibv_path_data *route;
+
+	(void)state;
+	SCRIPT({ .port = 1, .name = "storage", .count = 2, .total = 2,
+		 .services = { RECORD(5, 0x1000000000000001), RECORD(6, 0x1000000000000002) } },
+	       { PATH(1, 5), .slid = 50 }, { PATH(1, 6), .slid = 60 });
+	assert_int_equal(ask(), 0);
+	assert_int_equal(asker.outcome.arg, 2);
+	assert_int_equal(list->ai_flags, RAI_SA);
+	assert_int_equal(list->ai_port_space, RDMA_PS_IB);
+	assert_string_equal(list->ai_dst_canonname, "storage");
+	assert_int_equal(last_byte(list->ai_dst_addr), 5);
+	assert_int_equal(be16toh(ib(list->ai_dst_addr)->sib_pkey), 0x8001);
+	assert_int_equal(be64toh(ib(list->ai_dst_addr)->sib_sid), 0x1000000000000001);
+	assert_int_equal(ib(list->ai_dst_addr)->sib_sid_mask, UINT64_MAX);
+	assert_int_equal(last_byte(list->ai_src_addr), 1);
+	assert_int_equal(be16toh(ib(list->ai_src_addr)->sib_pkey), 0x8001);
+	assert_int_equal(be64toh(ib(list->ai_src_addr)->sib_sid), RDMA_IB_PS_IB);
+	assert_int_equal(list->ai_route_len, sizeof(*route));
+	route = list->ai_route;
+	assert_int_equal(route->flags,
+			 IBV_PATH_FLAG_GMP | IBV_PATH_FLAG_PRIMARY | IBV_PATH_FLAG_BIDIRECTIONAL);
+	assert_int_equal(be16toh(route->path.slid), 50);
+	second = list->ai_next;
+	assert_int_equal(last_byte(second->ai_dst_addr), 6);
+	assert_int_equal(be16toh(((const struct ibv_path_data *)second->ai_route)->path.slid), 60);
+	assert_null(second->ai_next);
+	assert_int_equal(last_byte(&rcm_answer_first(asker.outcome.answer)->sa), 5);
+}
+
+static void test_record_by_id_is_asked_by_id_and_named_by_the_record(void **state)
+{
+	(void)state;
+	SCRIPT({ .port = 1, .id = 0x1234, .count = 1, .total = 1, .services = { RECORD(5, 0x1234) } },
+	       { PATH(1, 5), .slid = 50 });
+	question.service = "0x1234";
+	question.hints.by_id = true;
+	question.hints.service_id = 0x1234;
+	assert_int_equal(ask(), 0);
+	assert_string_equal(list->ai_dst_canonname, "storage");
+}
+
+static void test_record_without_route_wanted_asks_for_no_path(void **state)
+{
+	(void)state;
+	SCRIPT({ .port = 1, .name = "storage", .count = 1, .total = 1, .services = { RECORD(5, 1) } });
+	question.hints.flags |= RAI_NOROUTE;
+	assert_int_equal(ask(), 0);
+	assert_int_equal(list->ai_route_len, 0);
+	assert_null(list->ai_route);
+}
+
+static void test_record_destinations_that_are_equal_share_a_path_query(void **state)
+{
+	(void)state;
+	SCRIPT({ .port = 1, .name = "storage", .count = 3, .total = 3,
+		 .services = { RECORD(5, 1), RECORD(5, 2), RECORD(6, 3) } },
+	       { PATH(1, 5), .slid = 50, .ms = 5 }, { PATH(1, 6), .slid = 60 });
+	assert_int_equal(ask(), 0);
+	assert_int_equal(be16toh(((struct ibv_path_data *)list->ai_route)->path.slid), 50);
+	assert_int_equal(be16toh(((struct ibv_path_data *)list->ai_next->ai_route)->path.slid), 50);
+	assert_int_equal(be16toh(((struct ibv_path_data *)list->ai_next->ai_next->ai_route)->path.slid), 60);
+}
+
+static void test_record_whose_route_can_not_be_had_is_given_without(void **state)
+{
+	(void)state;
+	SCRIPT({ .port = 1, .name = "storage", .count = 3, .total = 3,
+		 .services = { RECORD(5, 1), RECORD(6, 2), RECORD(7, 3) } },
+	       { PATH(1, 5), .status = -ENOENT }, { PATH(1, 6), .start = -ENOMEM }, { PATH(1, 7) });
+	assert_int_equal(ask(), 0);
+	assert_int_equal(asker.outcome.arg, 3);
+	for (const struct rdma_addrinfo *ai = list; ai; ai = ai->ai_next)
+		assert_int_equal(ai->ai_route_len, 0);
+}
+
+static void test_record_list_that_the_sa_cut_tells_the_total(void **state)
+{
+	(void)state;
+	SCRIPT({ .port = 1, .name = "storage", .count = 1, .total = 9000, .services = { RECORD(5, 1) } },
+	       { PATH(1, 5), .slid = 1 });
+	assert_int_equal(ask(), 0);
+	assert_int_equal(asker.outcome.arg, 9000);
+	assert_int_equal(rcm_answer_count(asker.outcome.answer), 1);
+}
+
+static void test_record_failure_has_the_mad_status_and_a_text(void **state)
+{
+	(void)state;
+	SCRIPT({ .port = 1, .name = "storage", .status = -EIO, .mad_status = 0x0700, .text = "denied" });
+	assert_int_equal(ask(), -EIO);
+	assert_int_equal(asker.outcome.arg, 0x0700);
+	assert_string_equal(asker.outcome.text, "service storage at the SA: denied");
+}
+
+static void test_record_of_a_port_that_can_not_be_used_fails_with_that(void **state)
+{
+	(void)state;
+	SCRIPT({ .port = 1, .name = "storage", .start = -EACCES });
+	assert_int_equal(ask(), -EACCES);
+	assert_int_equal(asker.outcome.arg, 0);
+	assert_string_equal(asker.outcome.text, "service storage at the SA: Permission denied");
+}
+
+static const struct rcm_sa_port four_ports[] = {
+	{ .device = "ib0", .number = 1, .infiniband = true, .active = true, .gid = { { 0xfe, 0x80, [15] = 1 } } },
+	{ .device = "ib0", .number = 2, .infiniband = true, .active = false, .gid = { { 0xfe, 0x80, [15] = 2 } } },
+	{ .device = "eth0", .number = 1, .infiniband = false, .active = true, .gid = { { 0xfe, 0x80, [15] = 3 } } },
+	{ .device = "ib1", .number = 1, .infiniband = true, .active = true, .gid = { { 0xfe, 0x80, [15] = 4 } } },
+};
+
+static void ask_all_ports(unsigned count)
+{
+	rcm_fake_sa_set_ports(four_ports, count);
+	question.port = (struct rcm_gid){ 0 };
+}
+
+/* F25: asked in parallel, not one after another. */
+static void test_record_without_port_asks_all_active_infiniband_ports_and_merges(void **state)
+{
+	(void)state;
+	SCRIPT({ .port = 1, .name = "storage", .count = 1, .total = 1, .services = { RECORD(5, 1) }, .ms = 30 },
+	       { .port = 4, .name = "storage", .count = 2, .total = 2, .services = { RECORD(5, 1), RECORD(6, 2) } },
+	       { PATH(1, 5), .slid = 15 }, { PATH(4, 5), .slid = 45 }, { PATH(4, 6), .slid = 46 });
+	ask_all_ports(4);
+	assert_int_equal(ask(), 0);
+	assert_int_equal(asker.outcome.arg, 3);
+	assert_int_equal(last_byte(list->ai_src_addr), 4);
+	assert_int_equal(be16toh(((struct ibv_path_data *)list->ai_route)->path.slid), 45);
+	assert_int_equal(last_byte(list->ai_next->ai_next->ai_src_addr), 1);
+	assert_int_equal(be16toh(((struct ibv_path_data *)list->ai_next->ai_next->ai_route)->path.slid), 15);
+}
+
+static void test_record_had_through_one_port_makes_up_for_another_that_failed(void **state)
+{
+	(void)state;
+	SCRIPT({ .port = 1, .name = "storage", .status = -ETIMEDOUT, .ms = 5 },
+	       { .port = 4, .name = "storage", .count = 1, .total = 1, .services = { RECORD(5, 1) } },
+	       { PATH(4, 5), .slid = 45 });
+	ask_all_ports(4);
+	assert_int_equal(ask(), 0);
+	assert_int_equal(asker.outcome.arg, 1);
+}
+
+/* Silence is never taken for "no such service". */
+static void test_record_failing_on_all_ports_tells_what_leaves_most_open(void **state)
+{
+	(void)state;
+	SCRIPT({ .port = 1, .name = "storage", .status = -ETIMEDOUT, .text = "silent" },
+	       { .port = 4, .name = "storage", .status = -ENOENT, .mad_status = 0x0300, .text = "none" });
+	ask_all_ports(4);
+	assert_int_equal(ask(), -ETIMEDOUT);
+	assert_string_equal(asker.outcome.text, "service storage at the SA: silent");
+	assert_true(rcm_fake_sa_verify());
+	rcm_fake_sa_script((const struct rcm_fake_sa_step[]){
+		{ .port = 1, .name = "storage", .start = -EACCES },
+		{ .port = 4, .name = "storage", .status = -ENOENT, .mad_status = 0x0300, .text = "none" },
+	}, 2);
+	assert_int_equal(ask(), -ENOENT);
+	assert_int_equal(asker.outcome.arg, 0x0300);
+	assert_true(rcm_fake_sa_verify());
+	rcm_fake_sa_script(NULL, 0);
+}
+
+/* F23: which device is missing, in words. */
+static void test_record_without_any_active_port_has_no_device(void **state)
+{
+	(void)state;
+	rcm_fake_sa_script(NULL, 0);
+	rcm_fake_sa_set_ports(&four_ports[1], 2);
+	question.port = (struct rcm_gid){ 0 };
+	assert_int_equal(ask(), -ENODEV);
+	assert_string_equal(asker.outcome.text, "service storage at the SA: no active InfiniBand port");
+	assert_int_equal(asker.outcome.arg, 0);
+}
+
+static void test_record_paths_late_at_the_deadline_are_left_out(void **state)
+{
+	(void)state;
+	SCRIPT({ .port = 1, .name = "storage", .count = 2, .total = 2, .services = { RECORD(5, 1), RECORD(6, 2) } },
+	       { PATH(1, 5), .slid = 50 }, { PATH(1, 6), .ms = RCM_FAKE_SA_NEVER });
+	question.deadline_ms = 40;
+	assert_int_equal(ask(), 0);
+	assert_int_equal(asker.outcome.arg, 2);
+	assert_int_equal(list->ai_route_len, sizeof(struct ibv_path_data));
+	assert_int_equal(list->ai_next->ai_route_len, 0);
+	assert_int_equal(rcm_fake_sa_cancelled(), 1);
+}
+
+static void test_record_ports_late_at_the_deadline_are_left_out(void **state)
+{
+	(void)state;
+	SCRIPT({ .port = 1, .name = "storage", .ms = RCM_FAKE_SA_NEVER },
+	       { .port = 4, .name = "storage", .count = 1, .total = 1, .services = { RECORD(5, 1) } },
+	       { PATH(4, 5), .slid = 45 });
+	ask_all_ports(4);
+	question.deadline_ms = 40;
+	assert_int_equal(ask(), 0);
+	assert_int_equal(asker.outcome.arg, 1);
+}
+
+/* F31: the back end gives up just before, and so it is the one to say why. */
+static void test_record_back_end_is_given_the_deadline(void **state)
+{
+	uint64_t begun = rcm_clock_now();
+
+	(void)state;
+	SCRIPT({ .port = 1, .name = "storage", .status = -EBUSY, .mad_status = 1, .ms = 98 },
+	       { .port = 1, .name = "storage", .status = -ENOENT });
+	question.deadline_ms = 100;
+	assert_int_equal(ask(), -EBUSY);
+	assert_in_range(rcm_fake_sa_deadline(), begun + 98 * RCM_NS_PER_MS, asker.at + 5 * RCM_NS_PER_MS);
+	question.deadline_ms = RCM_DEADLINE_DEFAULT;
+	begun = rcm_clock_now();
+	assert_int_equal(ask(), -ENOENT);
+	assert_in_range(rcm_fake_sa_deadline(), begun + 3990 * RCM_NS_PER_MS, asker.at + 4000 * RCM_NS_PER_MS);
+}
+
+/* F25: equal queries are shared while in flight, and not kept. */
+static void test_record_lookups_that_are_equal_are_shared_but_not_kept(void **state)
+{
+	(void)state;
+	SCRIPT({ .port = 1, .name = "storage", .count = 1, .total = 1, .services = { RECORD(5, 1) }, .ms = 30 },
+	       { PATH(1, 5), .slid = 50 },
+	       { .port = 1, .name = "storage", .status = -ENOENT });
+	assert_int_equal(rcm_asker_start(&other, &question), 0);
+	assert_int_equal(ask(), 0);
+	assert_true(rcm_asker_wait(&other));
+	assert_ptr_equal(other.outcome.answer, asker.outcome.answer);
+	assert_int_equal(rcm_asker_ask(&other, &question), -ENOENT);
+}
+
+static void test_record_lookup_cancelled_cancels_all_its_queries(void **state)
+{
+	(void)state;
+	SCRIPT({ .port = 1, .name = "storage", .count = 2, .total = 2, .services = { RECORD(5, 1), RECORD(6, 2) } },
+	       { .port = 4, .name = "storage", .ms = RCM_FAKE_SA_NEVER },
+	       { PATH(1, 5), .ms = RCM_FAKE_SA_NEVER }, { PATH(1, 6), .ms = RCM_FAKE_SA_NEVER });
+	ask_all_ports(4);
+	assert_int_equal(rcm_asker_start(&asker, &question), 0);
+	rcm_fake_sa_wait_asked(4);
+	rcm_request_cancel(asker.request);
+	assert_true(rcm_asker_wait(&asker));
+	assert_int_equal(asker.outcome.status, -ECANCELED);
+	assert_int_equal(rcm_fake_sa_cancelled(), 3);
+}
+
+/* ---- With RAI_SA_KEEP_MS, which is read once: in a process of its own ---- */
+
+/* F27: no answer older than a change of the ports. */
+static void test_record_answers_kept_are_dropped_when_a_port_changes(void **state)
+{
+	struct rcm_sa_port port = four_ports[0];
+
+	(void)state;
+	SCRIPT({ .port = 1, .name = "storage", .count = 1, .total = 1, .services = { RECORD(5, 1) } },
+	       { .port = 1, .name = "storage", .count = 1, .total = 1, .services = { RECORD(6, 1) } });
+	question.hints.flags |= RAI_NOROUTE;
+	rcm_fake_sa_set_ports(&port, 1);
+	assert_int_equal(ask(), 0);
+	rcm_addrinfo_free(list);
+	assert_int_equal(ask(), 0);
+	assert_int_equal(last_byte(list->ai_dst_addr), 5);
+	rcm_addrinfo_free(list);
+	port.active = false;
+	rcm_fake_sa_set_ports(&port, 1);
+	usleep(150000);	/* the ports are looked at every 100 ms */
+	assert_int_equal(ask(), 0);
+	assert_int_equal(last_byte(list->ai_dst_addr), 6);
+}
+
+static void test_record_answers_are_kept_where_configured(void **state)
+{
+	int status = -1;
+	pid_t pid;
+
+	(void)state;
+	rcm_fake_sa_script(NULL, 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (!pid) {
+		setenv("RAI_SA_KEEP_MS", "60000", 1);
+		execl("/proc/self/exe", "test_record", "kept", (char *)NULL);
+		_exit(99);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
+int main(int argc, char **argv)
+{
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest kept[] = {
+		T(test_record_answers_kept_are_dropped_when_a_port_changes),
+	};
+	const struct CMUnitTest tests[] = {
+		T(test_record_by_name_gives_an_entry_with_route_for_each),
+		T(test_record_by_id_is_asked_by_id_and_named_by_the_record),
+		T(test_record_without_route_wanted_asks_for_no_path),
+		T(test_record_destinations_that_are_equal_share_a_path_query),
+		T(test_record_whose_route_can_not_be_had_is_given_without),
+		T(test_record_list_that_the_sa_cut_tells_the_total),
+		T(test_record_failure_has_the_mad_status_and_a_text),
+		T(test_record_of_a_port_that_can_not_be_used_fails_with_that),
+		T(test_record_without_port_asks_all_active_infiniband_ports_and_merges),
+		T(test_record_had_through_one_port_makes_up_for_another_that_failed),
+		T(test_record_failing_on_all_ports_tells_what_leaves_most_open),
+		T(test_record_without_any_active_port_has_no_device),
+		T(test_record_paths_late_at_the_deadline_are_left_out),
+		T(test_record_ports_late_at_the_deadline_are_left_out),
+		T(test_record_back_end_is_given_the_deadline),
+		T(test_record_lookups_that_are_equal_are_shared_but_not_kept),
+		T(test_record_lookup_cancelled_cancels_all_its_queries),
+		T(test_record_answers_are_kept_where_configured),
+	};
+
+	rcm_engine_use(&(struct rcm_backends){ .sa = &rcm_fake_sa, .sa_ports = rcm_fake_sa_ports });
+	if (argc > 1 && !strcmp(argv[1], "kept"))
+		return cmocka_run_group_tests(kept, NULL, NULL);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
