@@ -156,7 +156,7 @@ static void service_done(struct rcm_txn *txn, const struct rcm_txn_outcome *outc
 	if (!records)
 		answer = (struct rcm_sa_answer){ .status = -ENOMEM };
 	else if (records_read(&query->service, &outcome->answer, records, count))
-		answer = (struct rcm_sa_answer){ .status = -EIO, .text = "the SA sent a record that was not asked for" };
+		answer = (struct rcm_sa_answer){ .status = -EIO, .text = "the SA sent a record not asked for" };
 	else
 		answer.services = records;
 	tell(query, &answer);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a client of the InfiniBand subnet administrator offers. All calls but the port list's are on the loop's thread. */
+/* What a client of the InfiniBand subnet administrator offers. All calls but the ports' are on the loop's thread. */
 #pragma once
 
 #include <stdbool.h>
@@ -60,7 +60,7 @@ struct rcm_sa_answer {
 	int status;			/* 0 or -errno: ENOENT ETIMEDOUT EBUSY EIO ENETDOWN EACCES ENODEV ENOMEM */
 	uint16_t mad_status;		/* as the SA sent it, host order; 0 where it didn't answer */
 	unsigned count;			/* records in the array below */
-	unsigned total;			/* records the SA sent: more than count where the list was cut (RCM_RESULTS_MAX) */
+	unsigned total;			/* records the SA sent: more than count where cut to RCM_RESULTS_MAX */
 	const struct rcm_sa_service_record *services;	/* service(): in the SA's order */
 	const uint8_t (*paths)[64];	/* path(): PathRecords as on the wire (struct ibv_path_record) */
 	const char *text;		/* failures: which step failed and why, or NULL */

@@ -115,7 +115,8 @@ static int count_records(const uint8_t *mad, size_t len, size_t record, bool tab
 	return 0;
 }
 
-int rcm_wire_read(const uint8_t question[RCM_MAD_SIZE], const void *mad, size_t len, struct rcm_wire_answer *ret_answer)
+int rcm_wire_read(const uint8_t question[RCM_MAD_SIZE], const void *mad, size_t len,
+		  struct rcm_wire_answer *ret_answer)
 {
 	const uint8_t *bytes = mad;
 	struct rcm_wire_answer a = { 0 };

@@ -44,7 +44,8 @@ uint32_t rcm_wire_tid(const uint8_t *mad);
  * Reads an answer of len bytes to the question; its transaction id is the caller's affair. 0, or -EPROTO: not an
  * answer to this, or one that lies about its size.
  */
-int rcm_wire_read(const uint8_t question[RCM_MAD_SIZE], const void *mad, size_t len, struct rcm_wire_answer *ret_answer);
+int rcm_wire_read(const uint8_t question[RCM_MAD_SIZE], const void *mad, size_t len,
+		  struct rcm_wire_answer *ret_answer);
 
 enum rcm_wire_verdict rcm_wire_verdict(uint16_t status);
 
