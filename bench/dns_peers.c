@@ -38,13 +38,16 @@ static void bare_done(void *arg, int status, int timeouts, struct ares_addrinfo 
 {
 	(void)arg;
 	(void)timeouts;
+	bare.in_flight--;
+	/* A datagram lost in a full buffer: not a name done. */
+	if (status == ARES_ETIMEOUT)
+		return;
 	if (status != ARES_SUCCESS)
 		errx(1, "c-ares: %s", ares_strerror(status));
 	if (!result->nodes || !result->nodes->ai_next)
 		errx(1, "c-ares: addresses are missing");
 	ares_freeaddrinfo(result);
 	bare.done++;
-	bare.in_flight--;
 }
 
 static void bare_ask(void)
@@ -71,12 +74,13 @@ static void bare_socket(void *arg, ares_socket_t fd, int readable, int writable)
 static void bare_turn(void)
 {
 	struct epoll_event events[16];
-	int n = epoll_wait(bare.epfd, events, 16, 1000);
+	int n = epoll_wait(bare.epfd, events, 16, 100);
 
 	if (!n)
 		ares_process_fd(bare.channel, ARES_SOCKET_BAD, ARES_SOCKET_BAD);
 	for (int i = 0; i < n; i++)
-		ares_process_fd(bare.channel, events[i].events & ~(uint32_t)EPOLLOUT ? events[i].data.fd : ARES_SOCKET_BAD,
+		ares_process_fd(bare.channel,
+				events[i].events & ~(uint32_t)EPOLLOUT ? events[i].data.fd : ARES_SOCKET_BAD,
 				events[i].events & EPOLLOUT ? events[i].data.fd : ARES_SOCKET_BAD);
 }
 
@@ -88,7 +92,8 @@ double bench_cares(unsigned window, double seconds)
 
 	memset(&bare, 0, sizeof(bare));
 	bare.epfd = epoll_create1(EPOLL_CLOEXEC);
-	if (ares_init_options(&bare.channel, &options, ARES_OPT_SOCK_STATE_CB | ARES_OPT_LOOKUPS | ARES_OPT_TIMEOUTMS))
+	if (ares_init_options(&bare.channel, &options,
+			      ARES_OPT_SOCK_STATE_CB | ARES_OPT_LOOKUPS | ARES_OPT_TIMEOUTMS))
 		errx(1, "ares_init_options");
 	start = bench_now();
 	do {
