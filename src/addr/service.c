@@ -83,7 +83,7 @@ static void refresh(void)
 	if (memory.looked && now - memory.looked < LOOK_NS)
 		return;
 	memory.looked = now;
-	if (rcm_stamp_update(&memory.file, "/etc/services"))
+	if (rcm_stamp_changed(&memory.file, "/etc/services"))
 		forget();
 }
 

@@ -1,22 +1,42 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tells whether a file is still the one that was read. */
+/* Notices changes of a file by its inode. */
 #include "base/stamp.h"
 
-#include <string.h>
-#include <sys/stat.h>
+#include <time.h>
 
-bool rcm_stamp_update(struct rcm_stamp *stamp, const char *path)
+/* The file system's clock ticks in steps, of 10 ms at most: two changes in one step look like one. */
+enum { CLOCK_STEP_MS = 20 };
+
+static bool is_fresh(const struct timespec *changed)
 {
-	struct rcm_stamp now = { .device = UINT64_MAX };
-	struct stat st;
-	bool differs;
+	struct timespec now;
 
-	if (!stat(path, &st))
-		now = (struct rcm_stamp){
-			.device = st.st_dev, .inode = st.st_ino, .size = (uint64_t)st.st_size,
-			.sec = (uint64_t)st.st_mtim.tv_sec, .nsec = (uint64_t)st.st_mtim.tv_nsec,
-		};
-	differs = memcmp(stamp, &now, sizeof(now));
+	clock_gettime(CLOCK_REALTIME_COARSE, &now);
+	return (now.tv_sec - changed->tv_sec) * 1000 + (now.tv_nsec - changed->tv_nsec) / 1000000 < CLOCK_STEP_MS;
+}
+
+static bool same_time(const struct timespec *a, const struct timespec *b)
+{
+	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
+}
+
+bool rcm_stamp_changed(struct rcm_stamp *stamp, const char *path)
+{
+	struct rcm_stamp now = { .looked = true };
+	struct stat st;
+	bool changed;
+
+	if (!stat(path, &st)) {
+		now.dev = st.st_dev;
+		now.ino = st.st_ino;
+		now.size = st.st_size;
+		now.mtime = st.st_mtim;
+		now.ctime = st.st_ctim;
+		now.fresh = is_fresh(&st.st_ctim);
+	}
+	changed = !stamp->looked || stamp->fresh || stamp->dev != now.dev || stamp->ino != now.ino ||
+		  stamp->size != now.size || !same_time(&stamp->mtime, &now.mtime) ||
+		  !same_time(&stamp->ctime, &now.ctime);
 	*stamp = now;
-	return differs;
+	return changed;
 }

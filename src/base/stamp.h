@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tells whether a file is still the one that was read. */
+/* Notices that a file was written, replaced, removed or made. */
 #pragma once
 
 #include <stdbool.h>
-#include <stdint.h>
+#include <sys/stat.h>
 
-/* Zeroed: never taken. */
+/* Zeroed: never looked. */
 struct rcm_stamp {
-	uint64_t device, inode, size, sec, nsec;
+	bool looked;
+	bool fresh;		/* so young when looked at that a second change might not show */
+	dev_t dev;
+	ino_t ino;
+	off_t size;
+	struct timespec mtime;
+	struct timespec ctime;
 };
 
-/* Takes the state of the file now (one that is not there has one, too). True where it differs from what *stamp held. */
-bool rcm_stamp_update(struct rcm_stamp *stamp, const char *path);
+/* True where the file may have changed since the last call on this stamp, and at the first. One stat(2). */
+bool rcm_stamp_changed(struct rcm_stamp *stamp, const char *path);

@@ -6,13 +6,13 @@
 
 #include "base/err.h"
 #include "base/log.h"
+#include "base/stamp.h"
 #include "dns/hosts.h"
 #include "dns/lookup.h"
 #include "dns/names.h"
 #include "dns/nss.h"
 #include "dns/pick.h"
 #include "dns/resolv.h"
-#include "dns/stamp.h"
 
 enum file { NSSWITCH, GAI, HOST, RESOLV, HOSTS, FILES };
 

@@ -55,6 +55,6 @@ bool rcm_config_files_changed(uint64_t now)
 		return false;
 	looked = now;
 	for (unsigned i = 0; i < FILES; i++)
-		changed |= rcm_stamp_update(&stamps[i], files[i]);
+		changed |= rcm_stamp_changed(&stamps[i], files[i]);
 	return changed && !first;
 }
