@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <rdma/rai.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* What a call of the library refused, in words that name the step. */
@@ -116,14 +115,11 @@ static int wait_all(struct rdma_event_channel *channel, size_t pending)
 int cli_ask(const struct cli_question *question, struct cli_answer *answers, const char **ret_step)
 {
 	struct rdma_event_channel *channel = NULL;
-	struct rdma_cm_id **ids;
+	struct rdma_cm_id *ids[CLI_PORTS_MAX] = { 0 };
 	size_t pending = 0;
-	int rc = -ENOMEM;
+	int rc;
 
 	*ret_step = "opening an event channel";
-	ids = calloc(question->places, sizeof(*ids));
-	if (!ids)
-		goto out;
 	channel = rdma_create_event_channel();
 	if (!channel || fcntl(channel->fd, F_SETFL, O_NONBLOCK) < 0) {
 		rc = -errno;
@@ -136,11 +132,10 @@ int cli_ask(const struct cli_question *question, struct cli_answer *answers, con
 	*ret_step = "waiting for events";
 	rc = wait_all(channel, pending);
 out:
-	for (size_t i = 0; ids && i < question->places; i++)
+	for (size_t i = 0; i < question->places; i++)
 		if (ids[i])
 			rdma_destroy_id(ids[i]);
 	rdma_destroy_event_channel(channel);
-	free(ids);
 	return rc;
 }
 

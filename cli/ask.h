@@ -12,7 +12,7 @@ struct cli_question {
 	struct rdma_addrinfo hints;
 	const uint32_t *deadline_ms;		/* NULL: as the library is set up; 0: none */
 	const struct cli_port *ports;		/* SA: where to ask; NULL for names */
-	size_t places;				/* ports, or 1 for names */
+	size_t places;				/* ports, at most CLI_PORTS_MAX, or 1 for names */
 };
 
 /*

@@ -14,7 +14,6 @@
 enum {
 	NODE_MAX = 253,		/* as rdma_resolve_addrinfo(3) has it */
 	SERVICE_NAME_MAX = 63,
-	PORTS_MAX = 64,
 };
 
 struct resolve {
@@ -144,12 +143,12 @@ static int fail(const char *what, const char *why, enum cli_exit status)
 }
 
 /* Which ports to ask through: how many, or minus the exit status. */
-static int choose_ports(const struct resolve *r, struct cli_port ports[PORTS_MAX])
+static int choose_ports(const struct resolve *r, struct cli_port ports[CLI_PORTS_MAX])
 {
 	int count;
 
 	if (!r->port) {
-		count = cli_ports_active(ports, PORTS_MAX);
+		count = cli_ports_active(ports, CLI_PORTS_MAX);
 		return count > 0 ? count : -fail(r->sa, "this host has no active InfiniBand port", CLI_FAILED);
 	}
 	switch (cli_port_find(r->port, ports)) {
@@ -224,8 +223,8 @@ static int print(const struct resolve *r, const struct cli_question *question, c
 
 static int resolve(const struct resolve *r)
 {
-	struct cli_answer answers[PORTS_MAX] = { 0 };
-	struct cli_port ports[PORTS_MAX];
+	struct cli_answer answers[CLI_PORTS_MAX] = { 0 };
+	struct cli_port ports[CLI_PORTS_MAX];
 	struct cli_question question = { 0 };
 	const char *step;
 	int rc;

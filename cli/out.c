@@ -176,7 +176,7 @@ void cli_print_text(FILE *out, const struct cli_report *report)
 {
 	const struct rdma_addrinfo *first = first_result(report);
 	const struct column *columns;
-	int width[COLUMNS];
+	int width[COLUMNS] = { 0 };
 
 	if (!first)
 		return;

@@ -5,6 +5,8 @@
 #include <infiniband/ib.h>
 #include <stddef.h>
 
+enum { CLI_PORTS_MAX = 64 };	/* as many as the library looks at */
+
 struct cli_port {
 	char name[48];		/* "mlx5_0/1", or the GID as it was given */
 	struct sockaddr_ib gid;	/* what to bind an id to */
