@@ -203,6 +203,13 @@ static int take(struct rcm_channel *channel, uint32_t types, struct rcm_event **
 	return ret;
 }
 
+/* Faults: a thread that sleeps in poll(2) doesn't cause them. */
+static bool is_fault(int sig)
+{
+	return sig == SIGSEGV || sig == SIGBUS || sig == SIGILL || sig == SIGFPE || sig == SIGSYS ||
+	       sig == SIGTRAP || sig == SIGABRT;
+}
+
 /* poll(2) says EINTR whatever handler ran. True where it may have been one that asked for that: a handler without
  * SA_RESTART for a signal that this thread lets in. */
 static bool interrupted(void)
@@ -212,7 +219,7 @@ static bool interrupted(void)
 
 	pthread_sigmask(SIG_SETMASK, NULL, &blocked);
 	for (int sig = 1; sig <= SIGRTMAX; sig++) {
-		if (sigismember(&blocked, sig) == 1 || sigaction(sig, NULL, &action))
+		if (is_fault(sig) || sigismember(&blocked, sig) == 1 || sigaction(sig, NULL, &action))
 			continue;
 		if (action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN &&
 		    !(action.sa_flags & SA_RESTART))

@@ -93,6 +93,8 @@ static void completed(void *arg, struct rcm_outcome *outcome)
 	lookup->request = NULL;
 	lookup->done = true;
 	wanted = id->lookup == lookup && rcm_id_post_locked(id, &lookup->event);
+	if (!wanted && id->lookup == lookup)
+		id->lookup = NULL;
 	rcm_lock_release(&id->lock);
 
 	rcm_request_put(request);

@@ -309,9 +309,10 @@ static void test_channel_wait_is_not_interrupted_by_a_handler_with_restart(void 
 	thread = start_waiter();
 	for (int i = 1; i <= 20; i++) {
 		pthread_kill(thread, SIGUSR1);
-		while (atomic_load(&handled) < i)
+		while (atomic_load(&handled) < i && atomic_load(&waiter_errno) == -1)
 			sched_yield();
 	}
+	assert_int_equal(atomic_load(&waiter_errno), -1);
 	await_sleep(atomic_load(&waiter_tid));
 	assert_int_equal(atomic_load(&waiter_errno), -1);
 	write_user(0);

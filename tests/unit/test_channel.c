@@ -427,10 +427,10 @@ static void test_channel_handler_with_restart_does_not_interrupt_the_wait(void *
 	install(SIGUSR1, SA_RESTART);
 	thread = start_waiter();
 	pthread_kill(thread, SIGUSR1);
-	while (!atomic_load(&handled))
+	while (!atomic_load(&handled) && atomic_load(&waiter_ret) == 1)
 		sched_yield();
-	await_sleep(atomic_load(&waiter_tid));
 	assert_int_equal(atomic_load(&waiter_ret), 1);
+	await_sleep(atomic_load(&waiter_tid));
 	write_user(id, 1);
 	pthread_join(thread, NULL);
 	assert_int_equal(atomic_load(&waiter_ret), 0);

@@ -287,6 +287,21 @@ static void test_lookup_of_a_destroyed_id_is_cancelled_without_event(void **stat
 	assert_int_equal(rcm_id_new(channel, NULL, RDMA_PS_TCP, IBV_QPT_RC, &id), 0);
 }
 
+/* Between the moment that no event is queued any more and the cancelling. */
+static void test_lookup_ending_in_the_middle_of_destroy_is_forgotten(void **state)
+{
+	(void)state;
+	start();
+	rcm_lock_acquire(&id->lock);
+	id->dead = true;
+	rcm_lock_release(&id->lock);
+	rcm_fake_engine_resolve(1);
+	assert_null(id->lookup);
+	rcm_lookup_abandon(id);
+	id->dead = false;
+	get_nothing();
+}
+
 /* F35: nothing is touched afterwards, not even where the channel is gone too. */
 static void test_lookup_answered_after_its_channel_is_closed_hurts_nobody(void **state)
 {
@@ -451,6 +466,7 @@ int main(void)
 		TEST(test_lookup_cancelled_after_its_outcome_was_queued_keeps_it),
 		TEST(test_lookup_cancelled_twice_is_cancelled_once),
 		TEST(test_lookup_of_a_destroyed_id_is_cancelled_without_event),
+		TEST(test_lookup_ending_in_the_middle_of_destroy_is_forgotten),
 		TEST(test_lookup_answered_after_its_channel_is_closed_hurts_nobody),
 		TEST(test_lookup_with_queued_event_is_dropped_by_destroy),
 		TEST(test_lookup_abandoned_with_queued_event_leaves_the_id_free),
