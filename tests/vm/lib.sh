@@ -125,6 +125,7 @@ layout_netns() {
 	ip -n far addr add 10.5.0.2/24 dev n1
 	rxe rxen n0
 	ip netns exec far rdma link add rxef type rxe netdev n1
+	wait_for 10 ip netns exec far busybox ping -c 1 -W 1 10.5.0.1
 }
 
 layout_clear() {
