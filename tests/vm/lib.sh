@@ -42,6 +42,17 @@ tap() {
 	esac
 }
 
+# sanitized SANITIZER: the programs that have most to lose, in their build under it.
+sanitized() {
+	local built=$TOP/build-$1 program
+	layout_one
+	for program in threads many migrate ep; do
+		LD_LIBRARY_PATH=$built/src tap "$1/$program" 240 "$built/tests/vm/vm_$program"
+	done
+	LD_LIBRARY_PATH=$built/src tap "$1/device" 120 "$built/tests/vm/vm_device" \
+		test_connections_work_while_another_device_comes_and_goes
+}
+
 # --- waiting -------------------------------------------------------------------------------------------------------
 
 # wait_for SECONDS COMMAND...: tries until the command succeeds.

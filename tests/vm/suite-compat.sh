@@ -38,8 +38,8 @@
 #: qperf_cm `qperf -cm 1`, RC latency and bandwidth
 #
 #! XRC fails because Soft-RoCE has no XRC queue pairs. `mckey`'s receiver waits for ever on the newest kernel, on any
-#! library. UCX's own wire-up over UD, which
-#! `ucx_perftest` would use for RC, does not end over Soft-RoCE on any library; `io_demo` connects by rdmacm instead.
+#! library. UCX's own wire-up over UD, which `ucx_perftest` would use for RC, does not end over Soft-RoCE on any library;
+#! `io_demo` connects by rdmacm instead.
 
 A4=10.2.0.1 A6=fd02::1
 

@@ -75,8 +75,11 @@ static int report(const struct vm_test *test, pid_t child, int fd, uint64_t bega
 			      (unsigned long long)(vm_now_us() - began) / 1000), 0;
 	if (WIFEXITED(status) && WEXITSTATUS(status) == SKIPPED)
 		return printf("ok %s # SKIP %s\n", test->name, why), 0;
-	if (WIFEXITED(status))
-		printf("not ok %s # %s\n", test->name, len ? why : "the process ended by itself");
+	if (WIFEXITED(status) && len)
+		printf("not ok %s # %s\n", test->name, why);
+	else if (WIFEXITED(status))
+		printf("not ok %s # the process ended with %d (a sanitizer's report?)\n", test->name,
+		       WEXITSTATUS(status));
 	else if (WTERMSIG(status) == SIGALRM)
 		printf("not ok %s # hang: not done in %u s\n", test->name, test->seconds ? test->seconds : 20);
 	else
