@@ -31,6 +31,15 @@ void rcm_event_free(struct rcm_event *event)
 	free(event);
 }
 
+/* Its ack counts down what its taking counted up. */
+void rcm_event_retype(struct rcm_event *event, enum rdma_cm_event_type type, int status)
+{
+	atomic_fetch_add_explicit(&event->id->unacked_of[type], 1, memory_order_relaxed);
+	atomic_fetch_sub_explicit(&event->id->unacked_of[event->pub.event], 1, memory_order_relaxed);
+	event->pub.event = type;
+	event->pub.status = status;
+}
+
 void rcm_kernel_event_free(struct rcm_event *event)
 {
 	struct rcm_kernel_event *kernel = rcm_kernel_event_of(event);

@@ -70,6 +70,9 @@ void rcm_event_drop(struct rcm_event *event);
 const char *rcm_event_no_text(const struct rcm_event *event);
 void rcm_event_free(struct rcm_event *event);
 
+/* Makes another type of an event that was taken. */
+void rcm_event_retype(struct rcm_event *event, enum rdma_cm_event_type type, int status);
+
 /* free() of the kernel's. */
 void rcm_kernel_event_free(struct rcm_event *event);
 

@@ -2,7 +2,10 @@
 /* Who handles which event of the kernel's. */
 #include <errno.h>
 
-#include "cm/event.h"
+#include "cm/conn.h"
+#include "cm/listen.h"
+#include "cm/mcast.h"
+#include "cm/route.h"
 
 static int deliver_to_nobody(struct rcm_event *event)
 {
@@ -20,7 +23,22 @@ static const struct rcm_event_ops unhandled_ops = {
 
 /* A line for each event of the kernel's that reaches the application. */
 static const struct rcm_event_ops *const handlers[RCM_EVENT_TYPES] = {
-	NULL,
+	[RDMA_CM_EVENT_ADDR_RESOLVED] = &rcm_route_address_ops,
+	[RDMA_CM_EVENT_ADDR_ERROR] = &rcm_route_no_address_ops,
+	[RDMA_CM_EVENT_ROUTE_RESOLVED] = &rcm_route_resolved_ops,
+	[RDMA_CM_EVENT_ROUTE_ERROR] = &rcm_conn_plain_ops,
+	[RDMA_CM_EVENT_CONNECT_REQUEST] = &rcm_listen_request_ops,
+	[RDMA_CM_EVENT_CONNECT_RESPONSE] = &rcm_conn_response_ops,
+	[RDMA_CM_EVENT_CONNECT_ERROR] = &rcm_conn_plain_ops,
+	[RDMA_CM_EVENT_UNREACHABLE] = &rcm_conn_plain_ops,
+	[RDMA_CM_EVENT_REJECTED] = &rcm_conn_rejected_ops,
+	[RDMA_CM_EVENT_ESTABLISHED] = &rcm_conn_established_ops,
+	[RDMA_CM_EVENT_DISCONNECTED] = &rcm_conn_disconnected_ops,
+	[RDMA_CM_EVENT_DEVICE_REMOVAL] = &rcm_conn_removal_ops,
+	[RDMA_CM_EVENT_MULTICAST_JOIN] = &rcm_mcast_ops,
+	[RDMA_CM_EVENT_MULTICAST_ERROR] = &rcm_mcast_ops,
+	[RDMA_CM_EVENT_ADDR_CHANGE] = &rcm_conn_plain_ops,
+	[RDMA_CM_EVENT_TIMEWAIT_EXIT] = &rcm_conn_plain_ops,
 };
 
 const struct rcm_event_ops *rcm_event_kernel_ops(enum rdma_cm_event_type type)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "cm/attach.h"
 #include "cm/local.h"
 #include "cm/sync.h"
 #include "cm/table.h"
@@ -173,12 +174,21 @@ static struct rcm_channel *current_channel(struct rcm_id *id)
 	return channel;
 }
 
+struct rcm_channel *rcm_id_kernel(struct rcm_id *id)
+{
+	if (!id->has_handle)
+		return NULL;
+	atomic_store_explicit(&id->kernel_busy, true, memory_order_relaxed);
+	return current_channel(id);
+}
+
 static void end_in_kernel(struct rcm_id *id, struct rcm_channel *channel)
 {
 	uint32_t events;
 	int ret;
 
 	rcm_table_remove(id->uid);
+	rcm_conn_stop(id);
 	if (!id->has_handle)
 		return;
 	ret = rcm_ucma_destroy_id(&channel->ucma, id->handle, &events);
@@ -209,6 +219,7 @@ int rcm_id_destroy(struct rcm_id *id)
 	rcm_event_discard_all(&rest);
 	rcm_sync_ack(id);
 	rcm_id_wait_acked(id);
+	rcm_conn_done(id);
 	if (sync)
 		rcm_channel_close(channel);
 	rcm_channel_put(channel);
@@ -288,24 +299,6 @@ bool rcm_id_post(struct rcm_id *id, struct rcm_event *event)
 	return posted;
 }
 
-int rcm_id_query_addr(struct rcm_id *id)
-{
-	struct rcm_channel *channel = current_channel(id);
-	struct rcm_ucma_addr addr;
-	int ret;
-
-	ret = rcm_ucma_query_addr(&channel->ucma, id->handle, &addr);
-	rcm_channel_put(channel);
-	if (ret)
-		return ret;
-	rcm_lock_acquire(&id->lock);
-	id->pub.route.addr.src_storage = addr.src;
-	id->pub.route.addr.dst_storage = addr.dst;
-	id->pub.port_num = addr.port;
-	rcm_lock_release(&id->lock);
-	return 0;
-}
-
 static int bind_in_kernel(struct rcm_id *id, const union rcm_sockaddr *addr)
 {
 	struct rcm_channel *channel = current_channel(id);
@@ -314,7 +307,7 @@ static int bind_in_kernel(struct rcm_id *id, const union rcm_sockaddr *addr)
 	ret = rcm_ucma_bind(&channel->ucma, id->handle, &addr->sa,
 			    rcm_sockaddr_len(addr->sa.sa_family));
 	rcm_channel_put(channel);
-	return ret ? ret : rcm_id_query_addr(id);
+	return ret ? ret : rcm_attach(id);
 }
 
 /* Without the kernel's rdma_cm there is one kind of address that can be bound: an InfiniBand port's GID. */

@@ -8,6 +8,7 @@
 
 #include "base/lock.h"
 #include "cm/channel.h"
+#include "cm/conn.h"
 #include "cm/lookup.h"
 #include "cm/option.h"
 #include "sa/sa.h"
@@ -33,6 +34,7 @@ struct rcm_id {
 	struct rcm_lookup *lookup RCM_GUARDED_BY(lock);	/* not yet delivered */
 	struct rcm_found found RCM_GUARDED_BY(lock);	/* delivered, not yet queried */
 	struct rcm_options options RCM_GUARDED_BY(lock);
+	struct rcm_conn conn;			/* under lock, as it says itself */
 
 	/* The kernel's side; set before the id is handed out, then constant until destroyed. */
 	bool has_handle;
@@ -75,8 +77,8 @@ int rcm_id_migrate(struct rcm_id *id, struct rcm_channel *channel);
 /* rdma_bind_addr(). */
 int rcm_id_bind(struct rcm_id *id, const struct sockaddr *addr);
 
-/* Reads addresses and port of a kernel id into pub. 0 or -errno. */
-int rcm_id_query_addr(struct rcm_id *id);
+/* The channel whose descriptor takes the kernel's commands for it, with a reference; NULL: it has no kernel side. */
+struct rcm_channel *rcm_id_kernel(struct rcm_id *id);
 
 /* Queues an event, taking it over; true. false: the id is being destroyed, and the event is still the caller's. */
 bool rcm_id_post(struct rcm_id *id, struct rcm_event *event);

@@ -45,9 +45,11 @@ static int deliver(struct rcm_event *event)
 	if (id->lookup == lookup) {
 		id->lookup = NULL;
 		id->found = (struct rcm_found){ outcome->answer, lookup->hints, outcome->port };
-		if (outcome->answer && lookup->hints.flags & RAI_SA)
+		if (outcome->answer && lookup->hints.flags & RAI_SA) {
 			memcpy(&id->pub.route.addr.dst_storage, rcm_answer_first(outcome->answer),
 			       sizeof(union rcm_sockaddr));
+			id->conn.address_due = true;
+		}
 		outcome->answer = NULL;
 	}
 	rcm_lock_release(&id->lock);

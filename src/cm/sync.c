@@ -39,6 +39,8 @@ static int outcome(const struct rdma_cm_event *event)
 {
 	if (event->event == RDMA_CM_EVENT_REJECTED)
 		return -ECONNREFUSED;
+	if (event->event == RDMA_CM_EVENT_DEVICE_REMOVAL)
+		return -ENODEV;
 	return event->status < 0 ? event->status : -event->status;
 }
 

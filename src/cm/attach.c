@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What an id is bound to: device, port, addresses and paths, as the kernel tells. */
+#include "cm/attach.h"
+
+#include <errno.h>
+#include <infiniband/ib.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "cm/id.h"
+#include "verbs/device.h"
+
+/* Gives the id its device, unless it has one: the reference is taken over. */
+static void set_device(struct rcm_id *id, struct rcm_device *device)
+{
+	bool taken = false;
+
+	rcm_lock_acquire(&id->lock);
+	if (!id->conn.device && !id->dead) {
+		id->conn.device = device;
+		id->pub.verbs = device->verbs;
+		if (!id->pub.pd)
+			id->pub.pd = device->pd;
+		taken = true;
+	}
+	rcm_lock_release(&id->lock);
+	if (!taken)
+		rcm_device_put(device);
+}
+
+static int open_device(struct rcm_id *id, const struct rcm_ucma_addr *addr)
+{
+	struct rcm_device *device;
+	int ret;
+
+	if (!addr->node_guid)
+		return 0;
+	rcm_lock_acquire(&id->lock);
+	device = id->conn.device;
+	rcm_lock_release(&id->lock);
+	if (device)
+		return 0;
+	ret = rcm_device_get(addr->node_guid, addr->device_index, &device);
+	if (ret) {
+		rcm_info("id %p: its device, index %lld, can't be opened, errno %d", (void *)id,
+			 (long long)addr->device_index, -ret);
+		return ret == -ENOMEM ? ret : -ENODEV;
+	}
+	set_device(id, device);
+	return 0;
+}
+
+static void copy_gid(union ibv_gid *to, const struct sockaddr_storage *from)
+{
+	const struct sockaddr_ib *ib = (const struct sockaddr_ib *)(const void *)from;
+
+	if (from->ss_family == AF_IB)
+		memcpy(to->raw, ib->sib_addr.sib_raw, sizeof(to->raw));
+}
+
+static int query_gids(struct rcm_id *id, const struct rcm_ucma *ucma)
+{
+	struct rdma_ib_addr *gids = &id->pub.route.addr.addr.ibaddr;
+	struct rcm_ucma_addr addr;
+	int ret;
+
+	ret = rcm_ucma_query_gid(ucma, id->handle, &addr);
+	if (ret)
+		return ret;
+	rcm_lock_acquire(&id->lock);
+	copy_gid(&gids->sgid, &addr.src);
+	copy_gid(&gids->dgid, &addr.dst);
+	gids->pkey = addr.pkey;
+	rcm_lock_release(&id->lock);
+	return 0;
+}
+
+static int query_addresses(struct rcm_id *id, const struct rcm_ucma *ucma)
+{
+	struct rcm_ucma_addr addr;
+	int ret;
+
+	ret = rcm_ucma_query_addr(ucma, id->handle, &addr);
+	if (ret)
+		return ret;
+	ret = open_device(id, &addr);
+	if (ret)
+		return ret;
+	rcm_lock_acquire(&id->lock);
+	id->pub.route.addr.src_storage = addr.src;
+	id->pub.route.addr.dst_storage = addr.dst;
+	id->pub.port_num = addr.port;
+	rcm_lock_release(&id->lock);
+	return addr.node_guid ? query_gids(id, ucma) : 0;
+}
+
+int rcm_attach(struct rcm_id *id)
+{
+	struct rcm_channel *kernel = rcm_id_kernel(id);
+	int ret = kernel ? query_addresses(id, &kernel->ucma) : -ENODEV;
+
+	rcm_channel_put(kernel);
+	return ret;
+}
+
+static void set_paths(struct rcm_id *id, struct ibv_sa_path_rec *paths, int count)
+{
+	struct ibv_sa_path_rec *old;
+
+	rcm_lock_acquire(&id->lock);
+	old = id->pub.route.path_rec;
+	id->pub.route.path_rec = paths;
+	id->pub.route.num_paths = count;
+	rcm_lock_release(&id->lock);
+	free(old);
+}
+
+int rcm_attach_paths(struct rcm_id *id)
+{
+	struct rcm_channel *kernel = rcm_id_kernel(id);
+	struct ibv_path_data data[RCM_UCMA_PATHS_MAX];
+	struct ibv_sa_path_rec *paths = NULL;
+	uint32_t count;
+	int ret = -ENODEV;
+
+	if (!kernel)
+		goto out;
+	ret = rcm_ucma_query_path(&kernel->ucma, id->handle, data, &count);
+	if (ret)
+		goto out;
+	if (count) {
+		paths = calloc(count, sizeof(*paths));
+		if (!paths) {
+			ret = -ENOMEM;
+			goto out;
+		}
+	}
+	for (uint32_t i = 0; i < count; i++)
+		rcm_ucma_path_decode(&data[i].path, &paths[i]);
+	set_paths(id, paths, (int)count);
+out:
+	rcm_channel_put(kernel);
+	return ret;
+}
+
+void rcm_detach(struct rcm_id *id)
+{
+	struct rcm_device *device;
+
+	set_paths(id, NULL, 0);
+	rcm_lock_acquire(&id->lock);
+	device = id->conn.device;
+	id->conn.device = NULL;
+	rcm_lock_release(&id->lock);
+	rcm_device_put(device);
+}
+
+int rcm_attach_devices(struct ibv_context ***ret_list, int *ret_count)
+{
+	return rcm_device_list_open(ret_list, ret_count);
+}
+
+static struct rcm_device *device_of(struct rcm_id *id)
+{
+	struct rcm_device *device;
+
+	rcm_lock_acquire(&id->lock);
+	device = id->conn.device;
+	rcm_lock_release(&id->lock);
+	return device;
+}
+
+uint8_t rcm_attach_max_responder_resources(struct rcm_id *id)
+{
+	const struct rcm_device *device = device_of(id);
+
+	return device ? device->max_responder_resources : 0;
+}
+
+uint8_t rcm_attach_max_initiator_depth(struct rcm_id *id)
+{
+	const struct rcm_device *device = device_of(id);
+
+	return device ? device->max_initiator_depth : 0;
+}

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The connection of an id: request, answer, end, and the kernel's events about them. */
+#include "cm/conn.h"
+
+#include <errno.h>
+
+#include "cm/attach.h"
+#include "cm/ece.h"
+#include "cm/ep.h"
+#include "cm/id.h"
+#include "cm/mcast.h"
+#include "cm/queues.h"
+#include "verbs/device.h"
+
+/* The three bits of a REQ's retry counts (IBTA 12.6.5): 7 is the most, and for RNR "for ever". */
+enum { RETRIES_MOST = 7 };
+
+bool rcm_conn_is_ud(const struct rcm_id *id)
+{
+	return id->pub.qp_type == IBV_QPT_UD;
+}
+
+void rcm_conn_stop(struct rcm_id *id)
+{
+	rcm_mcast_forget_all(id);
+}
+
+void rcm_conn_done(struct rcm_id *id)
+{
+	struct rcm_ep *ep;
+
+	rcm_detach(id);
+	rcm_lock_acquire(&id->lock);
+	ep = id->conn.ep;
+	id->conn.ep = NULL;
+	rcm_lock_release(&id->lock);
+	rcm_ep_free(ep);
+}
+
+/* Reads and atomics in flight: 255 asks for what the device can do; more than that is refused. */
+static int limit(uint8_t *value, uint8_t device, uint8_t most)
+{
+	if (*value == most)
+		*value = device;
+	return *value > device ? -EINVAL : 0;
+}
+
+static int check_depths(struct rcm_id *id, struct rdma_conn_param *param)
+{
+	int ret;
+
+	if (rcm_conn_is_ud(id))
+		return 0;
+	ret = limit(&param->responder_resources, rcm_attach_max_responder_resources(id), RDMA_MAX_RESP_RES);
+	return ret ? ret : limit(&param->initiator_depth, rcm_attach_max_initiator_depth(id),
+				 RDMA_MAX_INIT_DEPTH);
+}
+
+/* The id's QP, where it has one, is what is connected; else the one that the caller names. */
+static void name_qp(const struct rcm_id *id, struct rdma_conn_param *param)
+{
+	if (!id->pub.qp)
+		return;
+	param->qp_num = id->pub.qp->qp_num;
+	param->srq = id->pub.qp->srq != NULL;
+}
+
+int rcm_conn_connect(struct rcm_id *id, const struct rdma_conn_param *param)
+{
+	struct rdma_conn_param sent = {
+		.responder_resources = RDMA_MAX_RESP_RES, .initiator_depth = RDMA_MAX_INIT_DEPTH, .flow_control = 1,
+		.retry_count = RETRIES_MOST, .rnr_retry_count = RETRIES_MOST,
+	};
+	uint8_t data[UINT8_MAX];
+	struct rcm_ucma_ece ece;
+	struct rcm_channel *kernel;
+	int ret;
+
+	if (param)
+		sent = *param;
+	ret = check_depths(id, &sent);
+	if (!ret)
+		ret = rcm_ep_prepend_data(id, &sent, data);
+	if (!ret)
+		ret = rcm_ece_to_offer(id, &ece);
+	if (ret)
+		return ret;
+	name_qp(id, &sent);
+	kernel = rcm_id_kernel(id);
+	ret = kernel ? rcm_ucma_connect(&kernel->ucma, id->handle, &sent, ece) : -ENODEV;
+	rcm_channel_put(kernel);
+	return ret;
+}
+
+/* What the caller leaves open is as the request asks for it. */
+static int complete_accept(struct rcm_id *id, struct rdma_conn_param *param)
+{
+	rcm_lock_acquire(&id->lock);
+	if (param->responder_resources == RDMA_MAX_RESP_RES)
+		param->responder_resources = id->conn.responder_resources;
+	if (param->initiator_depth == RDMA_MAX_INIT_DEPTH)
+		param->initiator_depth = id->conn.initiator_depth;
+	rcm_lock_release(&id->lock);
+	return check_depths(id, param);
+}
+
+static int send_accept(struct rcm_id *id, const struct rdma_conn_param *param, struct rcm_ucma_ece ece)
+{
+	struct rcm_channel *kernel = rcm_id_kernel(id);
+	int ret = kernel ? rcm_ucma_accept(&kernel->ucma, id->handle, id->uid, param, ece) : -ENODEV;
+
+	rcm_channel_put(kernel);
+	return ret;
+}
+
+int rcm_conn_accept(struct rcm_id *id, const struct rdma_conn_param *param)
+{
+	struct rdma_conn_param sent = {
+		.responder_resources = RDMA_MAX_RESP_RES, .initiator_depth = RDMA_MAX_INIT_DEPTH, .flow_control = 1,
+		.retry_count = RETRIES_MOST, .rnr_retry_count = RETRIES_MOST,
+	};
+	bool moved = id->pub.qp && !rcm_conn_is_ud(id);
+	struct rcm_ucma_ece ece = { 0 };
+	int ret;
+
+	if (param)
+		sent = *param;
+	ret = complete_accept(id, &sent);
+	if (ret)
+		return ret;
+	if (moved)
+		ret = rcm_queues_connect(id, sent.responder_resources, sent.initiator_depth, &ece);
+	else if (!rcm_conn_is_ud(id))
+		ret = rcm_ece_to_offer(id, &ece);
+	if (!ret) {
+		name_qp(id, &sent);
+		ret = send_accept(id, &sent, ece);
+	}
+	if (ret && moved)
+		rcm_queues_set_error(id);
+	return ret;
+}
+
+int rcm_conn_establish(struct rcm_id *id)
+{
+	if (id->pub.qp)
+		return -EINVAL;
+	return send_accept(id, NULL, (struct rcm_ucma_ece){ 0 });
+}
+
+int rcm_conn_reject(struct rcm_id *id, uint8_t reason, const void *data, uint8_t len)
+{
+	struct rcm_channel *kernel = rcm_id_kernel(id);
+	int ret = kernel ? rcm_ucma_reject(&kernel->ucma, id->handle, reason, data, len) : -ENODEV;
+
+	rcm_channel_put(kernel);
+	return ret;
+}
+
+int rcm_conn_disconnect(struct rcm_id *id)
+{
+	int ret = rcm_queues_set_error(id);
+	struct rcm_channel *kernel;
+
+	if (ret)
+		return ret;
+	kernel = rcm_id_kernel(id);
+	ret = kernel ? rcm_ucma_disconnect(&kernel->ucma, id->handle) : -ENODEV;
+	rcm_channel_put(kernel);
+	return ret;
+}
+
+int rcm_conn_notify(struct rcm_id *id, enum ibv_event_type event)
+{
+	struct rcm_channel *kernel = rcm_id_kernel(id);
+	int ret = kernel ? rcm_ucma_notify(&kernel->ucma, id->handle, event) : -ENODEV;
+
+	rcm_channel_put(kernel);
+	return ret;
+}
+
+void rcm_conn_param(struct rcm_event *event, const struct rcm_id *id)
+{
+	const struct rcm_ucma_event *raw = &rcm_kernel_event_of(event)->raw;
+
+	if (rcm_conn_is_ud(id))
+		rcm_ucma_event_ud(raw, &event->pub.param.ud);
+	else
+		rcm_ucma_event_conn(raw, &event->pub.param.conn);
+}
+
+static bool has_failed(struct rcm_id *id)
+{
+	bool failed;
+
+	rcm_lock_acquire(&id->lock);
+	failed = id->conn.failed;
+	rcm_lock_release(&id->lock);
+	return failed;
+}
+
+/* The peer accepted, and our half can't follow: it is told so, and the application. */
+static void fail(struct rcm_event *event, int status)
+{
+	struct rcm_id *id = event->id;
+
+	rcm_lock_acquire(&id->lock);
+	id->conn.failed = true;
+	rcm_lock_release(&id->lock);
+	rcm_queues_set_error(id);
+	rcm_conn_reject(id, 0, NULL, 0);
+	rcm_event_retype(event, RDMA_CM_EVENT_CONNECT_ERROR, status);
+}
+
+/* With a QP the handshake is ended here, and the application sees an established connection. */
+static int deliver_response(struct rcm_event *event)
+{
+	struct rcm_id *id = event->id;
+	struct rcm_ucma_ece ece;
+	int ret;
+
+	rcm_conn_param(event, id);
+	rcm_ece_keep_remote(id, rcm_kernel_event_of(event)->raw.ece);
+	if (!id->pub.qp)
+		return 0;
+	ret = rcm_queues_connect(id, RCM_QUEUES_AS_NEGOTIATED, RCM_QUEUES_AS_NEGOTIATED, &ece);
+	if (!ret)
+		ret = send_accept(id, NULL, (struct rcm_ucma_ece){ 0 });
+	if (ret)
+		fail(event, ret);
+	else
+		rcm_event_retype(event, RDMA_CM_EVENT_ESTABLISHED, 0);
+	return 0;
+}
+
+static int deliver_plain(struct rcm_event *event)
+{
+	rcm_conn_param(event, event->id);
+	return 0;
+}
+
+static int deliver_unless_failed(struct rcm_event *event)
+{
+	if (has_failed(event->id))
+		return -ECANCELED;
+	return deliver_plain(event);
+}
+
+static int deliver_rejected(struct rcm_event *event)
+{
+	if (has_failed(event->id))
+		return -ECANCELED;
+	rcm_queues_set_error(event->id);
+	return deliver_plain(event);
+}
+
+static int deliver_removal(struct rcm_event *event)
+{
+	struct rcm_id *id = event->id;
+	struct rcm_device *device;
+
+	rcm_lock_acquire(&id->lock);
+	device = id->conn.device;
+	rcm_lock_release(&id->lock);
+	if (device)
+		rcm_device_set_removed(device);
+	return deliver_plain(event);
+}
+
+#define KERNEL_EVENT_OPS(words, how) { \
+	.name = words, .deliver = how, .drop = rcm_event_drop, .text = rcm_event_no_text, \
+	.free = rcm_kernel_event_free, \
+}
+
+const struct rcm_event_ops rcm_conn_response_ops = KERNEL_EVENT_OPS("response", deliver_response);
+const struct rcm_event_ops rcm_conn_established_ops = KERNEL_EVENT_OPS("established", deliver_plain);
+const struct rcm_event_ops rcm_conn_rejected_ops = KERNEL_EVENT_OPS("rejected", deliver_rejected);
+const struct rcm_event_ops rcm_conn_disconnected_ops =
+	KERNEL_EVENT_OPS("disconnected", deliver_unless_failed);
+const struct rcm_event_ops rcm_conn_removal_ops = KERNEL_EVENT_OPS("removal", deliver_removal);
+const struct rcm_event_ops rcm_conn_plain_ops = KERNEL_EVENT_OPS("plain", deliver_plain);

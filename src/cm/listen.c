@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Listening, and the requests that come in. */
+#include "cm/listen.h"
+
+#include <errno.h>
+
+#include "base/log.h"
+#include "cm/attach.h"
+#include "cm/conn.h"
+#include "cm/ece.h"
+#include "cm/ep.h"
+#include "cm/id.h"
+#include "cm/sync.h"
+
+int rcm_listen(struct rcm_id *id, int backlog)
+{
+	struct rcm_channel *kernel = rcm_id_kernel(id);
+	int ret = kernel ? rcm_ucma_listen(&kernel->ucma, id->handle, backlog) : -ENODEV;
+
+	rcm_channel_put(kernel);
+	/* An id that was not bound has a port now. */
+	return ret ? ret : rcm_attach(id);
+}
+
+static uint8_t lesser(uint8_t a, uint8_t b)
+{
+	return a < b ? a : b;
+}
+
+/* What an accept without numbers of its own will say. */
+static void keep_depths(struct rcm_id *id, const struct rdma_conn_param *asked)
+{
+	uint8_t resources = rcm_attach_max_responder_resources(id), depth = rcm_attach_max_initiator_depth(id);
+
+	rcm_lock_acquire(&id->lock);
+	id->conn.responder_resources = lesser(asked->responder_resources, resources);
+	id->conn.initiator_depth = lesser(asked->initiator_depth, depth);
+	rcm_lock_release(&id->lock);
+}
+
+/* Brings the new id to where its listener is: to a channel of its own where that one is synchronous. */
+static int follow_listener(struct rcm_id *id, struct rcm_id *listener)
+{
+	return rcm_sync_is(listener) ? rcm_id_migrate(id, NULL) : 0;
+}
+
+static int complete_request(struct rcm_event *event, struct rcm_id *id)
+{
+	struct rcm_id *listener = event->id;
+	int ret;
+
+	id->pub.context = listener->pub.context;
+	ret = rcm_attach(id);
+	if (!ret)
+		ret = rcm_attach_paths(id);
+	if (!ret)
+		ret = follow_listener(id, listener);
+	if (ret)
+		return ret;
+	rcm_conn_param(event, id);
+	if (!rcm_conn_is_ud(id))
+		keep_depths(id, &event->pub.param.conn);
+	rcm_ece_keep_remote(id, rcm_kernel_event_of(event)->raw.ece);
+	return 0;
+}
+
+static int deliver(struct rcm_event *event)
+{
+	struct rcm_kernel_event *kernel = rcm_kernel_event_of(event);
+	struct rcm_id *listener = event->id, *id;
+	int ret;
+
+	ret = rcm_id_new_of_handle(kernel->channel, kernel->raw.handle, listener->pub.ps, listener->pub.qp_type,
+				   &id);
+	if (ret)
+		return ret;
+	/* From here on the kernel's id is the new id's: drop() leaves it alone. */
+	event->pub.id = &id->pub;
+	event->pub.listen_id = &listener->pub;
+	ret = complete_request(event, id);
+	if (ret) {
+		rcm_info("request to id %p dropped, errno %d", (void *)listener, -ret);
+		rcm_id_destroy(id);
+	}
+	return ret;
+}
+
+/* Nobody will answer: the kernel's new id goes, and with it the peer is told. */
+static void drop(struct rcm_event *event)
+{
+	struct rcm_kernel_event *kernel = rcm_kernel_event_of(event);
+	uint32_t events;
+
+	if (!event->pub.listen_id)
+		rcm_ucma_destroy_id(&kernel->channel->ucma, kernel->raw.handle, &events);
+}
+
+const struct rcm_event_ops rcm_listen_request_ops = {
+	.name = "request",
+	.deliver = deliver,
+	.drop = drop,
+	.text = rcm_event_no_text,
+	.free = rcm_kernel_event_free,
+};
+
+static int wait_for_request(struct rcm_id *listener, struct rcm_event **ret_event)
+{
+	struct rcm_channel *channel;
+	bool sync;
+	int ret;
+
+	rcm_lock_acquire(&listener->lock);
+	sync = listener->sync;
+	channel = rcm_channel_ref(listener->channel);
+	rcm_lock_release(&listener->lock);
+	ret = sync ? rcm_channel_get(channel, ret_event) : -EINVAL;
+	rcm_channel_put(channel);
+	return ret;
+}
+
+int rcm_listen_get_request(struct rcm_id *listener, struct rcm_id **ret_id)
+{
+	struct rcm_event *event;
+	struct rcm_id *id;
+	int ret;
+
+	rcm_sync_ack(listener);
+	ret = wait_for_request(listener, &event);
+	if (ret)
+		return ret;
+	if (event->pub.event != RDMA_CM_EVENT_CONNECT_REQUEST) {
+		ret = event->pub.status < 0 ? event->pub.status : -EINVAL;
+		rcm_event_ack(event);
+		return ret;
+	}
+	id = rcm_id_of(event->pub.id);
+	ret = rcm_ep_create_qp(listener, id);
+	if (ret) {
+		rcm_conn_reject(id, 0, NULL, 0);
+		rcm_event_ack(event);
+		rcm_id_destroy(id);
+		return ret;
+	}
+	rcm_lock_acquire(&id->lock);
+	id->pub.event = &event->pub;
+	rcm_lock_release(&id->lock);
+	*ret_id = id;
+	return 0;
+}

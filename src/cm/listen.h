@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Listening, and the requests that come in. */
+#pragma once
+
+#include "cm/event.h"
+
+struct rcm_id;
+
+/* rdma_listen(). 0, or what the kernel said. */
+int rcm_listen(struct rcm_id *id, int backlog);
+
+/*
+ * rdma_get_request(): waits for a request of a synchronous listener; *ret_id is synchronous too, its event holding the
+ * request. 0; -EINVAL: not synchronous, or another event came; -EINTR; what making the QP said, the request being
+ * rejected.
+ */
+int rcm_listen_get_request(struct rcm_id *listener, struct rcm_id **ret_id);
+
+extern const struct rcm_event_ops rcm_listen_request_ops;	/* CONNECT_REQUEST */

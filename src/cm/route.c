@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* From an address to a device and a route, by the kernel. */
+#include "cm/route.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "addr/sockaddr.h"
+#include "cm/attach.h"
+#include "cm/conn.h"
+#include "cm/id.h"
+
+static int send_resolve_addr(struct rcm_id *id, const union rcm_sockaddr *src, const union rcm_sockaddr *dst,
+			     int timeout_ms)
+{
+	struct rcm_channel *kernel = rcm_id_kernel(id);
+	int ret = -ENODEV;
+
+	if (kernel)
+		ret = rcm_ucma_resolve_addr(&kernel->ucma, id->handle, src ? &src->sa : NULL,
+					    src ? rcm_sockaddr_len(src->sa.sa_family) : 0, &dst->sa,
+					    rcm_sockaddr_len(dst->sa.sa_family), (uint32_t)timeout_ms);
+	rcm_channel_put(kernel);
+	return ret;
+}
+
+static int send_resolve_route(struct rcm_id *id, int timeout_ms)
+{
+	struct rcm_channel *kernel = rcm_id_kernel(id);
+	int ret = kernel ? rcm_ucma_resolve_route(&kernel->ucma, id->handle, (uint32_t)timeout_ms) : -ENODEV;
+
+	rcm_channel_put(kernel);
+	return ret;
+}
+
+/* The application's view of where it goes, until the kernel's comes with the event. */
+static void set_destination(struct rcm_id *id, const union rcm_sockaddr *dst)
+{
+	rcm_lock_acquire(&id->lock);
+	memcpy(&id->pub.route.addr.dst_storage, dst, sizeof(*dst));
+	id->conn.address_due = false;
+	id->conn.chained = false;
+	rcm_lock_release(&id->lock);
+}
+
+int rcm_route_resolve_addr(struct rcm_id *id, const struct sockaddr *src, const struct sockaddr *dst,
+			   int timeout_ms)
+{
+	union rcm_sockaddr from, to;
+
+	if (!rcm_sockaddr_copy(&to, dst, 0) || (src && !rcm_sockaddr_copy(&from, src, 0)))
+		return -EAFNOSUPPORT;
+	/* Before the command: its event may be delivered by another thread before this one goes on. */
+	set_destination(id, &to);
+	return send_resolve_addr(id, src ? &from : NULL, &to, timeout_ms);
+}
+
+/* True where the address has to be resolved first: *ret_dst. */
+static bool claim_address(struct rcm_id *id, int timeout_ms, union rcm_sockaddr *ret_dst)
+{
+	bool due;
+
+	rcm_lock_acquire(&id->lock);
+	due = id->conn.address_due;
+	if (due) {
+		id->conn.address_due = false;
+		id->conn.chained = true;
+		id->conn.route_timeout_ms = timeout_ms;
+		memcpy(ret_dst, &id->pub.route.addr.dst_storage, sizeof(*ret_dst));
+	}
+	rcm_lock_release(&id->lock);
+	return due;
+}
+
+/* Whether a route waits for this address; *ret_timeout_ms of it. */
+static bool end_chain(struct rcm_id *id, int *ret_timeout_ms)
+{
+	bool chained;
+
+	rcm_lock_acquire(&id->lock);
+	chained = id->conn.chained;
+	id->conn.chained = false;
+	*ret_timeout_ms = id->conn.route_timeout_ms;
+	rcm_lock_release(&id->lock);
+	return chained;
+}
+
+int rcm_route_resolve(struct rcm_id *id, int timeout_ms)
+{
+	union rcm_sockaddr dst;
+	int ret;
+
+	if (!claim_address(id, timeout_ms, &dst))
+		return send_resolve_route(id, timeout_ms);
+	ret = send_resolve_addr(id, NULL, &dst, timeout_ms);
+	if (ret)
+		set_destination(id, &dst);
+	return ret;
+}
+
+static int deliver_address(struct rcm_event *event)
+{
+	struct rcm_id *id = event->id;
+	int timeout_ms, ret = rcm_attach(id);
+
+	rcm_conn_param(event, id);
+	if (!end_chain(id, &timeout_ms)) {
+		if (ret)
+			rcm_event_retype(event, RDMA_CM_EVENT_ADDR_ERROR, ret);
+		return 0;
+	}
+	if (!ret)
+		ret = send_resolve_route(id, timeout_ms);
+	if (!ret)
+		return -EINPROGRESS;
+	rcm_event_retype(event, RDMA_CM_EVENT_ROUTE_ERROR, ret);
+	return 0;
+}
+
+static int deliver_no_address(struct rcm_event *event)
+{
+	int timeout_ms;
+
+	rcm_conn_param(event, event->id);
+	if (end_chain(event->id, &timeout_ms))
+		rcm_event_retype(event, RDMA_CM_EVENT_ROUTE_ERROR, event->pub.status);
+	return 0;
+}
+
+static int deliver_route(struct rcm_event *event)
+{
+	int ret = rcm_attach_paths(event->id);
+
+	rcm_conn_param(event, event->id);
+	if (ret)
+		rcm_event_retype(event, RDMA_CM_EVENT_ROUTE_ERROR, ret);
+	return 0;
+}
+
+const struct rcm_event_ops rcm_route_address_ops = {
+	.name = "address",
+	.deliver = deliver_address,
+	.drop = rcm_event_drop,
+	.text = rcm_event_no_text,
+	.free = rcm_kernel_event_free,
+};
+
+const struct rcm_event_ops rcm_route_no_address_ops = {
+	.name = "no address",
+	.deliver = deliver_no_address,
+	.drop = rcm_event_drop,
+	.text = rcm_event_no_text,
+	.free = rcm_kernel_event_free,
+};
+
+const struct rcm_event_ops rcm_route_resolved_ops = {
+	.name = "route",
+	.deliver = deliver_route,
+	.drop = rcm_event_drop,
+	.text = rcm_event_no_text,
+	.free = rcm_kernel_event_free,
+};
