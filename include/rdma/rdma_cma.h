@@ -277,6 +277,136 @@ enum {
 /* Sets an option of an id. errno: EINVAL (wrong length or value), ENOSYS (unknown level or option), ENODEV. */
 int rdma_set_option(struct rdma_cm_id *id, int level, int optname, void *optval, size_t optlen);
 
+/* ---- Connections ---- */
+
+/*
+ * Finds the local device that reaches dst_addr, and binds the id to it. src_addr: the local address to use, or NULL; its
+ * port is bound too. An ADDR_RESOLVED or ADDR_ERROR event follows; then verbs, port_num, pd and route.addr of the id
+ * are set. A synchronous id waits. errno: EINVAL, EAFNOSUPPORT, ENODEV, ENETUNREACH, and the kernel's. Event status:
+ * -ENODEV (no device of that address, or none that this process can open), -ETIMEDOUT, -EHOSTUNREACH, other -errno.
+ */
+int rdma_resolve_addr(struct rdma_cm_id *id, struct sockaddr *src_addr, struct sockaddr *dst_addr, int timeout_ms);
+
+/*
+ * Finds the route to the address that was resolved. Right after an RAI_SA resolution it resolves the first record's
+ * address too. A ROUTE_RESOLVED or ROUTE_ERROR event follows. A synchronous id waits. errno: EINVAL (no address yet),
+ * ENODEV, and the kernel's.
+ */
+int rdma_resolve_route(struct rdma_cm_id *id, int timeout_ms);
+
+/*
+ * Asks the peer for a connection, or, on an id for datagrams, for its QP. conn_param: NULL for the most that the device
+ * can do and seven retries. With a QP of the id's: ESTABLISHED follows; without: CONNECT_RESPONSE, then rdma_establish()
+ * is due. Or CONNECT_ERROR, UNREACHABLE, REJECTED (status: the CM's reason). A synchronous id waits.
+ * errno: EINVAL (not resolved, or more than the device can do), ECONNREFUSED (synchronous), and the kernel's.
+ */
+int rdma_connect(struct rdma_cm_id *id, struct rdma_conn_param *conn_param);
+
+/* Ends the handshake of an id without a QP, after CONNECT_RESPONSE. errno: EINVAL (it has a QP), and the kernel's. */
+int rdma_establish(struct rdma_cm_id *id);
+
+/* Lets requests come in: each is a CONNECT_REQUEST event with a new id. errno: EINVAL, EADDRINUSE, and the kernel's. */
+int rdma_listen(struct rdma_cm_id *id, int backlog);
+
+/*
+ * Waits for a request of a synchronous listener. *id is synchronous too; its event holds the request until it is
+ * accepted, rejected or destroyed. Of a listener made by rdma_create_ep() it has a QP. errno: EINVAL, EINTR, EAGAIN
+ * (O_NONBLOCK on listen->channel->fd), and those of rdma_create_qp().
+ */
+int rdma_get_request(struct rdma_cm_id *listen, struct rdma_cm_id **id);
+
+/*
+ * Accepts a request. conn_param: NULL for what the request asks, within what the device can do. An id's QP goes to RTS
+ * before. ESTABLISHED follows, except for datagrams. A synchronous id waits. errno: EINVAL, and the kernel's.
+ */
+int rdma_accept(struct rdma_cm_id *id, struct rdma_conn_param *conn_param);
+
+/* Rejects a request; _ece: because the peer's ECE options don't do. errno: EINVAL, and the kernel's. */
+int rdma_reject(struct rdma_cm_id *id, const void *private_data, uint8_t private_data_len);
+int rdma_reject_ece(struct rdma_cm_id *id, const void *private_data, uint8_t private_data_len);
+
+/* Tells the CM of an event that a QP saw: IBV_EVENT_COMM_EST. errno: EINVAL, and the kernel's. */
+int rdma_notify(struct rdma_cm_id *id, enum ibv_event_type event);
+
+/* Ends a connection; the QP goes to ERR. DISCONNECTED follows on both sides. A synchronous id waits. errno: EINVAL. */
+int rdma_disconnect(struct rdma_cm_id *id);
+
+/*
+ * Makes the id's QP on a device that it is bound to: ready to receive, for datagrams also to send. pd: NULL for the
+ * device's own, shared one. CQs that qp_init_attr doesn't name are made, with a completion channel each, and are in the
+ * id. qp_init_attr gets what the device gave. errno: EINVAL (no device, another device's pd, has one), and the verbs'.
+ */
+int rdma_create_qp(struct rdma_cm_id *id, struct ibv_pd *pd, struct ibv_qp_init_attr *qp_init_attr);
+int rdma_create_qp_ex(struct rdma_cm_id *id, struct ibv_qp_init_attr_ex *qp_init_attr);
+
+/* Frees the id's QP, and CQs and channels that were made for it. No QP, or NULL: nothing. */
+void rdma_destroy_qp(struct rdma_cm_id *id);
+
+/* What to give ibv_modify_qp() for the move to qp_attr->qp_state. errno: EINVAL, and the kernel's. */
+int rdma_init_qp_attr(struct rdma_cm_id *id, struct ibv_qp_attr *qp_attr, int *qp_attr_mask);
+
+/* ECE of an id without a QP: what REQ or REP is to carry, and what the peer's carried. errno: EINVAL (it has a QP). */
+int rdma_set_local_ece(struct rdma_cm_id *id, struct ibv_ece *ece);
+int rdma_get_remote_ece(struct rdma_cm_id *id, struct ibv_ece *ece);
+
+/*
+ * Makes a synchronous id from an entry of rdma_getaddrinfo(): with RAI_PASSIVE bound, to be listened on, pd and
+ * qp_init_attr being for the QPs of its requests; else with address and route resolved, and with a QP where qp_init_attr
+ * isn't NULL. Blocks. errno: those of the calls it is made of. Freed by rdma_destroy_ep().
+ */
+int rdma_create_ep(struct rdma_cm_id **id, struct rdma_addrinfo *res, struct ibv_pd *pd,
+		   struct ibv_qp_init_attr *qp_init_attr);
+
+/* Frees an id with its QP and SRQ. NULL: nothing. */
+void rdma_destroy_ep(struct rdma_cm_id *id);
+
+/* ---- Multicast ---- */
+
+enum rdma_cm_join_mc_attr_mask {
+	RDMA_CM_JOIN_MC_ATTR_ADDRESS = 1 << 0,
+	RDMA_CM_JOIN_MC_ATTR_JOIN_FLAGS = 1 << 1,
+	RDMA_CM_JOIN_MC_ATTR_RESERVED = 1 << 2
+};
+
+enum rdma_cm_mc_join_flags {
+	RDMA_MC_JOIN_FLAG_FULLMEMBER,
+	RDMA_MC_JOIN_FLAG_SENDONLY_FULLMEMBER,
+	RDMA_MC_JOIN_FLAG_RESERVED
+};
+
+struct rdma_cm_join_mc_attr_ex {
+	uint32_t comp_mask;		/* of rdma_cm_join_mc_attr_mask: which of these are set; ADDRESS has to be */
+	uint32_t join_flags;		/* one of rdma_cm_mc_join_flags */
+	struct sockaddr *addr;
+};
+
+/*
+ * Joins a group. MULTICAST_JOIN or MULTICAST_ERROR follows, with context in param.ud.private_data; the id's QP is
+ * attached then, unless the membership is send-only. A synchronous id waits. errno: EINVAL, ENOTSUP (unknown bit or flag),
+ * EAFNOSUPPORT, ENOMEM, and the kernel's.
+ */
+int rdma_join_multicast(struct rdma_cm_id *id, struct sockaddr *addr, void *context);
+int rdma_join_multicast_ex(struct rdma_cm_id *id, struct rdma_cm_join_mc_attr_ex *mc_join_attr, void *context);
+
+/* Leaves it, or gives up joining; detaches the QP. errno: EADDRNOTAVAIL (not a member), EINVAL, and the kernel's. */
+int rdma_leave_multicast(struct rdma_cm_id *id, struct sockaddr *addr);
+
+/* ---- Devices ---- */
+
+/*
+ * The devices that this process can open, opened, NULL at the end; *num_devices, where not NULL, tells how many. The list
+ * is freed by rdma_free_devices(); the devices stay open. NULL with errno: ENODEV, ENOMEM.
+ */
+struct ibv_context **rdma_get_devices(int *num_devices);
+void rdma_free_devices(struct ibv_context **list);
+
+/*
+ * poll(2). Programs that use no rsocket (rping among them) are linked with it; this library has no rsockets, so every
+ * descriptor is the kernel's. May be cancelled.
+ */
+struct pollfd;
+int rpoll(struct pollfd *fds, unsigned long nfds, int timeout);
+
 /* ---- Address resolution ---- */
 
 /*

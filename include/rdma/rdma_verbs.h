@@ -28,6 +28,17 @@ static inline int rdma_seterrno(int ret)
 	return -1;
 }
 
+/*
+ * Makes the id's shared receive queue on a device that it is bound to; the QP made later uses it. pd: NULL for the
+ * device's own. For XRC (_ex) a domain and a CQ that attr doesn't name are made. attr gets what the device gave.
+ * errno: EINVAL (no device, another device's pd, has one), ENOMEM, and the verbs'.
+ */
+int rdma_create_srq(struct rdma_cm_id *id, struct ibv_pd *pd, struct ibv_srq_init_attr *attr);
+int rdma_create_srq_ex(struct rdma_cm_id *id, struct ibv_srq_init_attr_ex *attr);
+
+/* Frees it. No SRQ, or NULL: nothing. */
+void rdma_destroy_srq(struct rdma_cm_id *id);
+
 /* Register memory for messages, for the peer's RDMA reads, for its RDMA writes, with the id's protection domain. */
 static inline struct ibv_mr *rdma_reg_msgs(struct rdma_cm_id *id, void *addr, size_t length)
 {
