@@ -82,6 +82,8 @@ static void answer(struct rcm_timer *timer)
 	rcm_dns_done_fn *done = lookup->done;
 	void *arg = lookup->arg;
 
+	if (!many)
+		a.status = -ENOMEM;
 	if (!a.status) {
 		for (unsigned i = 0; i < lookup->count; i++)
 			address(&many[i], lookup->family, i + 1);
@@ -222,6 +224,7 @@ static void fake_close(struct rcm_dns *dns)
 	while ((lookup = TAILQ_FIRST(&dns->lookups)))
 		forget(lookup);
 	rcm_wake_done(&dns->wake);
+	instance = NULL;
 	free(dns);
 }
 
@@ -234,6 +237,7 @@ static void fake_abandon(struct rcm_dns *dns)
 	while (!TAILQ_EMPTY(&dns->lookups))
 		forget(TAILQ_FIRST(&dns->lookups));
 	close(dns->wake.source.fd);
+	instance = NULL;
 	free(dns);
 }
 

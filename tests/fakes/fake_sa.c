@@ -40,14 +40,19 @@ struct rcm_gid rcm_fake_sa_gid(uint8_t number)
 	return (struct rcm_gid){ .raw = { 0xfe, 0x80, [15] = number } };
 }
 
-static void query_free(struct rcm_sa_query *query)
+static void give_up(void)
 {
-	rcm_timer_stop(query->sa->loop, &query->timer);
-	free(query);
 	pthread_mutex_lock(&lock);
 	under_way--;
 	pthread_cond_broadcast(&changed);
 	pthread_mutex_unlock(&lock);
+}
+
+static void query_free(struct rcm_sa_query *query)
+{
+	rcm_timer_stop(query->sa->loop, &query->timer);
+	free(query);
+	give_up();
 }
 
 static void answer(struct rcm_timer *timer)
@@ -106,8 +111,10 @@ static int ask(struct rcm_sa *sa, const struct rcm_fake_sa_step *want, rcm_sa_do
 	if (step->start)
 		return step->start;
 	query = calloc(1, sizeof(*query));
-	if (!query)
-		abort();
+	if (!query) {
+		give_up();
+		return -ENOMEM;
+	}
 	*query = (struct rcm_sa_query){ .sa = sa, .done = done, .arg = arg, .step = *step };
 	if (step->ms != RCM_FAKE_SA_NEVER)
 		rcm_timer_start(sa->loop, &query->timer, step->ms ? sa->loop->now + step->ms * RCM_NS_PER_MS : 0,
