@@ -2,6 +2,7 @@
 /* What a test program does to the fabric it runs in. */
 #include "fabric.h"
 
+#include <dlfcn.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <string.h>
@@ -66,4 +67,12 @@ void rcm_fabric_gid(unsigned host, unsigned char ret_gid[16])
 	ret_gid[1] = 0x80;
 	ret_gid[13] = 0x10;
 	ret_gid[15] = (unsigned char)(2 * host - 1);
+}
+
+void rcm_fabric_faults(unsigned lost_percent, unsigned busy_percent)
+{
+	void (*faults)(unsigned, unsigned) = (void (*)(unsigned, unsigned))dlsym(RTLD_DEFAULT, "rcm_sim_faults");
+
+	assert_non_null(faults);
+	faults(lost_percent, busy_percent);
 }

@@ -11,3 +11,6 @@ int rcm_fabric_wait(int pid);
 
 /* Writes a port's GID as the hosts of the fabric have them: "hca3" is the third. */
 void rcm_fabric_gid(unsigned host, unsigned char ret_gid[16]);
+
+/* From now on so many in a hundred of this program's SA MADs are lost, and of its questions met with BUSY. */
+void rcm_fabric_faults(unsigned lost_percent, unsigned busy_percent);

@@ -14,7 +14,7 @@
 
 #include "sim_rmpp.h"
 
-enum { METHOD = 3, TID_LOW = 12, MAD_HEADER = 24 };
+enum { METHOD = 3, STATUS_LOW = 5, TID_LOW = 12, MAD_HEADER = 24, STATUS_BUSY = 1 };
 
 struct msg {
 	STAILQ_ENTRY(msg) link;
@@ -50,6 +50,10 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static LIST_HEAD(, port) ports = LIST_HEAD_INITIALIZER(ports);
 static LIST_HEAD(, wait) waits = LIST_HEAD_INITIALIZER(waits);
 static uint32_t last_wire_tid;
+static struct {
+	unsigned int lost, busy; /* percent */
+	uint32_t random;
+} faults;
 
 int64_t rcm_sim_now_ms(void)
 {
@@ -315,13 +319,54 @@ static void request_locked(const struct ib_user_mad *umad, size_t len)
 	}
 }
 
+void rcm_sim_port_faults(unsigned int lost_percent, unsigned int busy_percent)
+{
+	pthread_mutex_lock(&lock);
+	faults.lost = lost_percent;
+	faults.busy = busy_percent;
+	pthread_mutex_unlock(&lock);
+}
+
+/* The same faults each time: a test that fails can be run again. */
+static bool meets_locked(unsigned int percent)
+{
+	faults.random = faults.random * 1103515245 + 12345; /* ISO C's own example of rand() */
+	return (faults.random >> 16) % 100 < percent;
+}
+
+bool rcm_sim_port_fault(const struct ib_user_mad *umad)
+{
+	uint8_t mad[RCM_SIM_MAD];
+	bool fault = false;
+	struct wait *w;
+
+	memcpy(mad, umad_get_mad((void *)(uintptr_t)umad), sizeof(mad));
+	if (mad[1] != RCM_SIM_SA_CLASS)
+		return false;
+	pthread_mutex_lock(&lock);
+	w = wait_find_locked(tid_get(mad));
+	if (w && meets_locked(faults.lost)) {
+		fault = true;
+	} else if (w && meets_locked(faults.busy)) {
+		mad[METHOD] |= RCM_SIM_RESPONSE;
+		mad[STATUS_LOW] = STATUS_BUSY;
+		push_locked(w->port, w->agent, umad, mad, sizeof(mad), w->user_tid);
+		wait_free_locked(w);
+		fault = true;
+	}
+	pthread_mutex_unlock(&lock);
+	return fault;
+}
+
 void rcm_sim_port_deliver(const struct ib_user_mad *umad, size_t len)
 {
 	const uint8_t *mad = umad_get_mad((void *)(uintptr_t)umad);
 	struct wait *w;
 
 	pthread_mutex_lock(&lock);
-	if ((mad[METHOD] & RCM_SIM_RESPONSE) || umad->status) {
+	if (mad[1] == RCM_SIM_SA_CLASS && rcm_sim_is_last(mad) && meets_locked(faults.lost)) {
+		/* Lost on its way here; RMPP sees to it that a long answer is lost no more often than a short one. */
+	} else if ((mad[METHOD] & RCM_SIM_RESPONSE) || umad->status) {
 		w = wait_find_locked(tid_get(mad));
 		if (w)
 			answer_locked(w, umad, len);

@@ -46,5 +46,11 @@ void rcm_sim_port_expire(void (*resend)(const void *umad, size_t len));
 /* umad_recv() without waiting: the agent id, -EAGAIN, -ENOSPC with *len set to what is needed. */
 int rcm_sim_port_take(int fd, void *umad, int *len);
 
+/* From now on so many of the SA's MADs are lost, or met with BUSY. */
+void rcm_sim_port_faults(unsigned int lost_percent, unsigned int busy_percent);
+
+/* Whether this request, noted already, meets with such a fault and isn't to be sent. */
+bool rcm_sim_port_fault(const struct ib_user_mad *umad);
+
 /* Milliseconds of the monotonic clock. */
 int64_t rcm_sim_now_ms(void);

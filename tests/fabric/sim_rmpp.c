@@ -30,6 +30,11 @@ bool rcm_sim_is_segment(const uint8_t *mad)
 	return mad[1] == RCM_SIM_SA_CLASS && (mad[FLAGS] & ACTIVE) && mad[TYPE] == TYPE_DATA;
 }
 
+bool rcm_sim_is_last(const uint8_t *mad)
+{
+	return !rcm_sim_is_segment(mad) || (mad[FLAGS] & LAST);
+}
+
 unsigned int rcm_sim_segments(size_t len)
 {
 	if (len <= RCM_SIM_SA_HEADER + RCM_SIM_SEGMENT)

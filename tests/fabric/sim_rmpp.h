@@ -25,6 +25,9 @@ struct rcm_sim_join {
 /* Whether @mad is one segment of a multi-segment message. */
 bool rcm_sim_is_segment(const uint8_t *mad);
 
+/* Whether a message ends with it: a segment that is the last, or no segment at all. */
+bool rcm_sim_is_last(const uint8_t *mad);
+
 /* Number of MADs that carry a message of @len bytes, headers included. */
 unsigned int rcm_sim_segments(size_t len);
 

@@ -9,7 +9,8 @@
  * What umad2sim lacks and this adds: RMPP, so that answers of any length arrive; a descriptor that
  * epoll takes; several open ports in one process; -ENOSPC for a buffer that is too small, the
  * message kept; timeouts and retries; ports whose state and SM are read as they are now;
- * open64() for programs built with large file support. Not emulated: flow control, GRH,
+ * open64() for programs built with large file support. A program that wants its SA MADs lost or
+ * answered with BUSY looks rcm_sim_faults() up with dlsym(). Not emulated: flow control, GRH,
  * asynchronous events, removal of the device.
  */
 #include <dlfcn.h>
@@ -34,6 +35,12 @@ static int with_errno(int rc)
 	if (rc < 0)
 		errno = -rc;
 	return rc;
+}
+
+/* Of each hundred SA MADs that this process sends or receives, lost; of its questions, met with BUSY. */
+EXPORT void rcm_sim_faults(unsigned int lost_percent, unsigned int busy_percent)
+{
+	rcm_sim_port_faults(lost_percent, busy_percent);
 }
 
 EXPORT int umad_open_port(const char *ca, int portnum)
@@ -89,7 +96,7 @@ EXPORT int umad_send(int fd, int agent, void *umad, int len, int timeout_ms, int
 {
 	struct ib_user_mad *head = umad;
 	const uint8_t *mad = umad_get_mad(umad);
-	uint8_t sent[sizeof(*head) + RCM_SIM_MAD] = { 0 };
+	_Alignas(struct ib_user_mad) uint8_t sent[sizeof(*head) + RCM_SIM_MAD] = { 0 };
 	uint32_t wire_tid;
 	int rc;
 
@@ -105,7 +112,7 @@ EXPORT int umad_send(int fd, int agent, void *umad, int len, int timeout_ms, int
 	rc = rcm_sim_port_expect(fd, agent, sent, timeout_ms, retries, &wire_tid);
 	if (rc < 0)
 		return with_errno(rc);
-	rc = rcm_sim_wire_send(sent, RCM_SIM_MAD);
+	rc = rcm_sim_port_fault((struct ib_user_mad *)sent) ? 0 : rcm_sim_wire_send(sent, RCM_SIM_MAD);
 	if (rc < 0)
 		rcm_sim_port_forget(wire_tid);
 	return with_errno(rc);

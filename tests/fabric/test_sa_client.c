@@ -14,7 +14,7 @@ static struct rcm_gid own;
 
 /* What a completion told. */
 struct heard {
-	unsigned calls;
+	unsigned calls, failed;
 	int status;
 	uint16_t mad_status;
 	unsigned count, total;
@@ -28,6 +28,7 @@ static void hear(void *arg, const struct rcm_sa_answer *answer)
 	struct heard *h = arg;
 
 	h->calls++;
+	h->failed += answer->status != 0;
 	h->status = answer->status;
 	h->mad_status = answer->mad_status;
 	h->count = answer->count;
@@ -49,7 +50,7 @@ static uint64_t in_ms(unsigned ms)
 
 static void turn_until_heard(struct heard *h, unsigned calls)
 {
-	uint64_t give_up = in_ms(20000);
+	uint64_t give_up = in_ms(30000);
 
 	while (h->calls < calls) {
 		assert_true(rcm_clock_now() < give_up);
@@ -385,6 +386,59 @@ static void test_sa_that_is_taken_over_is_asked_at_its_new_place(void **state)
 	assert_int_equal(rcm_fabric("sm stop hca3"), 0);
 }
 
+static void ask_many(unsigned count, unsigned deadline_ms, struct heard *h)
+{
+	for (unsigned i = 0; i < count; i++)
+		ask_name("stormy", deadline_ms, h);
+	turn_until_heard(h, count);
+}
+
+/* F25: MADs get lost when everybody asks at once. */
+static void test_sa_that_loses_every_tenth_mad_answers_all_the_same(void **state)
+{
+	struct rcm_sa_stats stats;
+	struct heard h = { 0 };
+
+	(void)state;
+	assert_int_equal(rcm_fabric("register hca3 -q -n stormy -i 0x5000 -c 3"), 0);
+	rcm_fabric_faults(10, 0);
+	ask_many(60, 18000, &h);
+	rcm_fabric_faults(0, 0);
+	assert_int_equal(h.failed, 0);
+	assert_int_equal(h.count, 3);
+	rcm_sa_umad.stats(sa, &stats);
+	assert_true(stats.retries > 3);
+}
+
+/* F25: an SA that is busy half of the time. */
+static void test_sa_that_is_often_busy_answers_all_the_same(void **state)
+{
+	struct rcm_sa_stats stats;
+	struct heard h = { 0 };
+
+	(void)state;
+	assert_int_equal(rcm_fabric("register hca3 -q -n stormy -i 0x5000 -c 3"), 0);
+	rcm_fabric_faults(0, 50);
+	ask_many(60, 15000, &h);
+	rcm_fabric_faults(0, 0);
+	assert_int_equal(h.failed, 0);
+	rcm_sa_umad.stats(sa, &stats);
+	assert_true(stats.retries > 20);
+}
+
+static void test_sa_that_is_always_busy_is_ebusy(void **state)
+{
+	struct heard h = { 0 };
+
+	(void)state;
+	rcm_fabric_faults(0, 100);
+	ask_name("stormy", 800, &h);
+	turn_until_heard(&h, 1);
+	rcm_fabric_faults(0, 0);
+	assert_int_equal(h.status, -EBUSY);
+	assert_int_equal(h.mad_status, 0x0001);
+}
+
 static void test_sa_query_that_is_cancelled_is_not_heard_of(void **state)
 {
 	struct heard gone = { 0 }, kept = { 0 };
@@ -418,6 +472,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_sa_that_is_silent_is_etimedout_at_each_deadline, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_sa_port_that_goes_down_during_a_question_is_enetdown, setup,
 						teardown),
+		cmocka_unit_test_setup_teardown(test_sa_that_loses_every_tenth_mad_answers_all_the_same, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_sa_that_is_often_busy_answers_all_the_same, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_sa_that_is_always_busy_is_ebusy, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_sa_query_that_is_cancelled_is_not_heard_of, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_sa_that_restarts_is_asked_again, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_sa_that_is_taken_over_is_asked_at_its_new_place, setup, teardown),
