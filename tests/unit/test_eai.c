@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The tables of ends and codes. */
+#include "dns/eai.h"
+
+#include <errno.h>
+#include <netdb.h>
+
+#include "test.h"
+
+/* F4, F20: never zero for a failure, never positive. */
+static void test_verdict_every_failure_is_a_negative_errno_with_code_and_text(void **state)
+{
+	(void)state;
+	for (int v = 0; v < RCM_DNS_VERDICTS; v++) {
+		assert_non_null(rcm_verdict_text(v));
+		if (v == RCM_DNS_FOUND)
+			continue;
+		assert_true(rcm_verdict_errno(v) < 0);
+		assert_true(rcm_verdict_eai(v) < 0);
+	}
+	assert_int_equal(rcm_verdict_errno(RCM_DNS_FOUND), 0);
+	assert_int_equal(rcm_verdict_eai(RCM_DNS_FOUND), 0);
+}
+
+static void test_verdict_codes_are_those_of_the_contract(void **state)
+{
+	(void)state;
+	assert_int_equal(rcm_verdict_errno(RCM_DNS_NXDOMAIN), -ENOENT);
+	assert_int_equal(rcm_verdict_errno(RCM_DNS_NODATA), -ENODATA);
+	assert_int_equal(rcm_verdict_errno(RCM_DNS_TIMEOUT), -ETIMEDOUT);
+	assert_int_equal(rcm_verdict_errno(RCM_DNS_SERVFAIL), -EAGAIN);
+	assert_int_equal(rcm_verdict_errno(RCM_DNS_REFUSED), -EIO);
+	assert_int_equal(rcm_verdict_errno(RCM_DNS_MALFORMED), -EIO);
+	assert_int_equal(rcm_verdict_errno(RCM_DNS_NOMEM), -ENOMEM);
+}
+
+/* The merge of A and AAAA takes the greater. */
+static void test_verdict_order_puts_found_first_and_no_such_name_last(void **state)
+{
+	(void)state;
+	assert_int_equal(RCM_DNS_FOUND, RCM_DNS_VERDICTS - 1);
+	assert_true(RCM_DNS_NXDOMAIN < RCM_DNS_NODATA);
+	assert_true(RCM_DNS_NODATA < RCM_DNS_SERVFAIL);
+	assert_true(RCM_DNS_NODATA < RCM_DNS_TIMEOUT);
+}
+
+static void test_eai_errno_known_codes_unknown_codes_and_system(void **state)
+{
+	(void)state;
+	assert_int_equal(rcm_eai_errno(0, 0), 0);
+	assert_int_equal(rcm_eai_errno(EAI_NONAME, 0), -ENOENT);
+	assert_int_equal(rcm_eai_errno(EAI_NODATA, 0), -ENODATA);
+	assert_int_equal(rcm_eai_errno(EAI_ADDRFAMILY, 0), -ENODATA);
+	assert_int_equal(rcm_eai_errno(EAI_AGAIN, 0), -EAGAIN);
+	assert_int_equal(rcm_eai_errno(EAI_FAIL, 0), -EIO);
+	assert_int_equal(rcm_eai_errno(EAI_MEMORY, 0), -ENOMEM);
+	assert_int_equal(rcm_eai_errno(EAI_SYSTEM, EMFILE), -EMFILE);
+	assert_int_equal(rcm_eai_errno(EAI_SYSTEM, 0), -EIO);
+	assert_int_equal(rcm_eai_errno(-12345, 0), -EIO);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_verdict_every_failure_is_a_negative_errno_with_code_and_text),
+		cmocka_unit_test(test_verdict_codes_are_those_of_the_contract),
+		cmocka_unit_test(test_verdict_order_puts_found_first_and_no_such_name_last),
+		cmocka_unit_test(test_eai_errno_known_codes_unknown_codes_and_system),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

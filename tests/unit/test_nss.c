@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* getaddrinfo() workers, with a getaddrinfo() that waits until the test lets it go. */
+#include "dns/nss.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/limits.h"
+#include "dns/lookup.h"
+#include "test.h"
+
+struct result {
+	unsigned done;
+	int status;
+	int code;
+	unsigned count;
+	char canonname[64];
+	struct rcm_dns_lookup *lookup;
+};
+
+static struct rcm_loop loop;
+static struct rcm_nss *nss;
+static sem_t entered, leave;
+static atomic_uint asking, asking_most;
+static atomic_int signals_open;
+
+/* "stuck..." waits for leave; "none" doesn't exist; anything else is 127.0.0.1 at once. */
+static int fake_ask(const char *name, int family, struct addrinfo **ret_list)
+{
+	const struct addrinfo hints = { .ai_family = family, .ai_socktype = SOCK_STREAM,
+					.ai_flags = AI_NUMERICHOST | AI_CANONNAME };
+	unsigned now = atomic_fetch_add(&asking, 1) + 1;
+	sigset_t mask;
+	int err;
+
+	if (now > atomic_load(&asking_most))
+		atomic_store(&asking_most, now);
+	pthread_sigmask(SIG_SETMASK, NULL, &mask);
+	if (!sigismember(&mask, SIGALRM) || !sigismember(&mask, SIGTERM))
+		atomic_store(&signals_open, 1);
+	sem_post(&entered);
+	if (!strncmp(name, "stuck", 5))
+		while (sem_wait(&leave))
+			;
+	err = strcmp(name, "none") ? getaddrinfo("127.0.0.1", NULL, &hints, ret_list) : EAI_NONAME;
+	atomic_fetch_sub(&asking, 1);
+	return err;
+}
+
+static int open_nss(void **state)
+{
+	(void)state;
+	sem_init(&entered, 0, 0);
+	sem_init(&leave, 0, 0);
+	atomic_store(&asking_most, 0);
+	assert_int_equal(rcm_loop_init(&loop), 0);
+	assert_int_equal(rcm_nss_open(&loop, fake_ask, &nss), 0);
+	return 0;
+}
+
+static int close_nss(void **state)
+{
+	(void)state;
+	rcm_nss_close(nss);
+	rcm_loop_done(&loop);
+	return 0;
+}
+
+static void done(void *arg, const struct rcm_dns_answer *answer)
+{
+	struct result *result = arg;
+
+	result->done++;
+	result->status = answer->status;
+	result->code = answer->code;
+	result->count = answer->count;
+	snprintf(result->canonname, sizeof(result->canonname), "%s", answer->canonname ? answer->canonname : "");
+	assert_int_equal(answer->ttl, 0);
+}
+
+static void start(struct result *result, const char *name)
+{
+	const struct rcm_dns_query query = { .name = name, .family = AF_INET };
+
+	memset(result, 0, sizeof(*result));
+	assert_int_equal(rcm_nss_start(nss, &query, done, result, &result->lookup), 0);
+	assert_int_equal(result->done, 0);
+}
+
+static void wait_done(const struct result *result)
+{
+	while (!result->done)
+		assert_int_equal(rcm_loop_turn(&loop, 10000), 0);
+}
+
+static void wait_entered(unsigned count)
+{
+	while (count--)
+		while (sem_wait(&entered))
+			;
+}
+
+static void let_go(unsigned count)
+{
+	while (count--)
+		sem_post(&leave);
+}
+
+static void test_nss_address_and_failure_come_as_getaddrinfo_says(void **state)
+{
+	struct result r;
+
+	(void)state;
+	start(&r, "name");
+	wait_done(&r);
+	assert_int_equal(r.status, 0);
+	assert_int_equal(r.count, 1);
+	assert_string_equal(r.canonname, "127.0.0.1");
+	start(&r, "none");
+	wait_done(&r);
+	assert_int_equal(r.status, -ENOENT);
+	assert_int_equal(r.code, EAI_NONAME);
+	assert_int_equal(atomic_load(&signals_open), 0);
+}
+
+static void test_nss_no_more_threads_than_the_limit_and_the_rest_waits_in_order(void **state)
+{
+	enum { MANY = 3 * RCM_NSS_WORKERS };
+	struct result r[MANY];
+
+	(void)state;
+	for (int i = 0; i < MANY; i++)
+		start(&r[i], "stuck");
+	wait_entered(RCM_NSS_WORKERS);
+	let_go(1);
+	wait_entered(1);
+	let_go(MANY);
+	for (int i = 0; i < MANY; i++)
+		wait_done(&r[i]);
+	assert_int_equal(atomic_load(&asking_most), RCM_NSS_WORKERS);
+}
+
+static void test_nss_cancelled_while_stuck_queued_or_answered_is_not_completed(void **state)
+{
+	struct result stuck[RCM_NSS_WORKERS], queued, last;
+
+	(void)state;
+	for (int i = 0; i < RCM_NSS_WORKERS; i++)
+		start(&stuck[i], "stuck");
+	wait_entered(RCM_NSS_WORKERS);
+	start(&queued, "name");
+	stuck[0].lookup->cancel(stuck[0].lookup);
+	queued.lookup->cancel(queued.lookup);
+	start(&last, "last");
+	let_go(RCM_NSS_WORKERS);
+	wait_done(&last);
+	for (int i = 1; i < RCM_NSS_WORKERS; i++)
+		wait_done(&stuck[i]);
+	assert_int_equal(stuck[0].done, 0);
+	assert_int_equal(queued.done, 0);
+	/* Answered, its completion not yet run. */
+	start(&queued, "name");
+	wait_entered(1);
+	while (atomic_load(&asking))
+		sched_yield();
+	queued.lookup->cancel(queued.lookup);
+	start(&last, "last");
+	wait_done(&last);
+	assert_int_equal(queued.done, 0);
+}
+
+/* F35: a thread that getaddrinfo() doesn't return to holds up nobody, and finds nothing to touch when it does. */
+static void test_f35_nss_closed_with_stuck_workers_returns_at_once(void **state)
+{
+	struct result r[2 * RCM_NSS_WORKERS];
+
+	(void)state;
+	for (int i = 0; i < 2 * RCM_NSS_WORKERS; i++)
+		start(&r[i], "stuck");
+	wait_entered(RCM_NSS_WORKERS);
+	rcm_nss_close(nss);
+	for (int i = 0; i < 2 * RCM_NSS_WORKERS; i++)
+		assert_int_equal(r[i].done, 0);
+	let_go(RCM_NSS_WORKERS);
+	while (atomic_load(&asking))
+		sched_yield();
+	assert_int_equal(rcm_nss_open(&loop, fake_ask, &nss), 0);
+}
+
+static void test_nss_abandoned_in_a_child_while_workers_are_stuck(void **state)
+{
+	struct result r;
+	int status;
+	pid_t pid;
+
+	(void)state;
+	start(&r, "stuck");
+	wait_entered(1);
+	pid = fork();
+	if (!pid) {
+		rcm_nss_abandon(nss);
+		rcm_nss_abandon(NULL);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	let_go(1);
+	wait_done(&r);
+	assert_int_equal(r.status, 0);
+}
+
+#define NSS_TEST(f) cmocka_unit_test_setup_teardown(f, open_nss, close_nss)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		NSS_TEST(test_nss_address_and_failure_come_as_getaddrinfo_says),
+		NSS_TEST(test_nss_no_more_threads_than_the_limit_and_the_rest_waits_in_order),
+		NSS_TEST(test_nss_cancelled_while_stuck_queued_or_answered_is_not_completed),
+		NSS_TEST(test_f35_nss_closed_with_stuck_workers_returns_at_once),
+		NSS_TEST(test_nss_abandoned_in_a_child_while_workers_are_stuck),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

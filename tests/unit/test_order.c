@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* RFC 6724 rule by rule: of two destinations, which goes first, whatever their order was. */
+#include "dns/order.h"
+
+#include <arpa/inet.h>
+
+#include "test.h"
+
+static void read_address(const char *text, union rcm_dns_address *to)
+{
+	memset(to, 0, sizeof(*to));
+	if (!text)
+		return;
+	if (inet_pton(AF_INET, text, &to->in.sin_addr) == 1)
+		to->in.sin_family = AF_INET;
+	else if (inet_pton(AF_INET6, text, &to->in6.sin6_addr) == 1)
+		to->in6.sin6_family = AF_INET6;
+	else
+		fail_msg("%s", text);
+}
+
+static struct rcm_order make(const char *to, const char *from, uint8_t prefix)
+{
+	struct rcm_order order = { .from_prefix = prefix, .native = true };
+
+	read_address(to, &order.to);
+	read_address(from, &order.from);
+	return order;
+}
+
+/* True where a goes before b, however they were given. */
+static bool is_before(struct rcm_order a, struct rcm_order b)
+{
+	struct rcm_order one[2] = { a, b }, other[2] = { b, a };
+
+	one[1].given = other[1].given = 1;
+	rcm_order_sort(one, 2);
+	rcm_order_sort(other, 2);
+	return !memcmp(&one[0].to, &a.to, sizeof(a.to)) && !memcmp(&other[0].to, &a.to, sizeof(a.to));
+}
+
+static void test_order_rules_of_rfc_6724(void **state)
+{
+	static const struct {
+		int rule;
+		const char *first, *first_from;
+		uint8_t first_prefix;
+		const char *second, *second_from;
+		uint8_t second_prefix;
+	} rows[] = {
+		{ 1, "192.0.2.1", "192.0.2.9", 24, "2001:db8::1", NULL, 0 },
+		{ 2, "2001:db8::1", "2001:db8::9", 64, "fe80::1", "2001:db8::9", 64 },
+		{ 2, "198.51.100.1", "192.0.2.9", 24, "127.0.0.1", "192.0.2.9", 24 },
+		{ 2, "169.254.1.1", "169.254.9.9", 16, "192.0.2.1", "169.254.9.9", 16 },
+		{ 5, "2001:db8::1", "2001:db8::9", 64, "2002:c000:201::1", "2001:db8::9", 64 },
+		{ 5, "192.0.2.1", "192.0.2.9", 24, "fd00::1", "2001:db8::9", 64 },
+		{ 5, "192.0.2.1", "192.0.2.9", 24, "2001:0:1::1", "2001:db8::9", 64 },
+		{ 6, "2001:db8::1", "2001:db8::9", 64, "192.0.2.1", "192.0.2.9", 24 },
+		{ 6, "::1", "::1", 128, "127.0.0.1", "127.0.0.1", 8 },
+		{ 6, "2001:db8::1", NULL, 0, "192.0.2.1", NULL, 0 },
+		{ 8, "fe80::1", "fe80::9", 64, "2001:db8::1", "2001:db8::9", 64 },
+		{ 9, "2001:db8::1", "2001:db8::9", 64, "2001:db8:ffff::1", "2001:db8::9", 64 },
+		{ 9, "192.0.2.10", "192.0.2.9", 24, "192.0.2.200", "192.0.2.9", 24 },
+		{ 9, "192.0.2.200", "192.0.2.9", 24, "198.51.100.1", "192.0.2.9", 24 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		if (!is_before(make(rows[i].first, rows[i].first_from, rows[i].first_prefix),
+			       make(rows[i].second, rows[i].second_from, rows[i].second_prefix)))
+			fail_msg("rule %d: %s, %s", rows[i].rule, rows[i].first, rows[i].second);
+}
+
+static void test_order_deprecated_home_and_tunnel_sources(void **state)
+{
+	struct rcm_order plain = make("2001:db8::1", "2001:db8::9", 64), other = make("2001:db8::2", "2001:db8::9", 64);
+
+	(void)state;
+	other.from_deprecated = true;
+	assert_true(is_before(plain, other));
+	other.from_deprecated = false;
+	other.from_home = true;
+	assert_true(is_before(other, plain));
+	other.from_home = false;
+	other.native = false;
+	assert_true(is_before(plain, other));
+}
+
+/* glibc: a longer common prefix of IPv4 addresses means nothing outside of the subnet. */
+static void test_order_equal_ones_stay_as_given(void **state)
+{
+	struct rcm_order a = make("198.51.100.1", "192.0.2.9", 24), b = make("203.0.113.1", "192.0.2.9", 24);
+
+	(void)state;
+	assert_false(is_before(a, b));
+	assert_false(is_before(b, a));
+}
+
+static void test_order_many_equal_ones_stay_as_given(void **state)
+{
+	struct rcm_order many[500];
+
+	(void)state;
+	for (unsigned i = 0; i < 500; i++) {
+		many[i] = make("198.51.100.1", "192.0.2.9", 24);
+		many[i].given = i;
+	}
+	rcm_order_sort(many, 500);
+	for (unsigned i = 0; i < 500; i++)
+		assert_int_equal(many[i].given, i);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_order_rules_of_rfc_6724),
+		cmocka_unit_test(test_order_deprecated_home_and_tunnel_sources),
+		cmocka_unit_test(test_order_equal_ones_stay_as_given),
+		cmocka_unit_test(test_order_many_equal_ones_stay_as_given),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

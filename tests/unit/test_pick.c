@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Which hosts lines we speak. */
+#include "dns/pick.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+#include "test.h"
+
+static char nsswitch[] = "/tmp/rai-nsswitch-XXXXXX", gai[] = "/tmp/rai-gai-XXXXXX", host[] = "/tmp/rai-host-XXXXXX";
+static const struct rcm_pick_files files = { .nsswitch = nsswitch, .gai = gai, .host = host };
+
+static void write_file(const char *path, const char *text)
+{
+	FILE *file = fopen(path, "w");
+
+	assert_non_null(file);
+	fputs(text, file);
+	fclose(file);
+}
+
+static int make_files(void **state)
+{
+	char *paths[] = { nsswitch, gai, host };
+
+	(void)state;
+	for (int i = 0; i < 3; i++)
+		close(mkstemp(paths[i]));
+	return 0;
+}
+
+static int remove_files(void **state)
+{
+	(void)state;
+	unlink(nsswitch);
+	unlink(gai);
+	unlink(host);
+	return 0;
+}
+
+static struct rcm_pick read_line(const char *line)
+{
+	write_file(nsswitch, line);
+	write_file(gai, "# nothing\n\n");
+	write_file(host, "");
+	return rcm_pick_read(&files);
+}
+
+static void test_pick_files_and_dns_in_either_order_or_alone_are_ours(void **state)
+{
+	static const struct {
+		const char *line;
+		enum rcm_pick_step steps[2];
+	} rows[] = {
+		{ "hosts: files dns\n", { RCM_PICK_FILES, RCM_PICK_DNS } },
+		{ "hosts: dns files\n", { RCM_PICK_DNS, RCM_PICK_FILES } },
+		{ "hosts: files\n", { RCM_PICK_FILES, RCM_PICK_END } },
+		{ "hosts: dns\n", { RCM_PICK_DNS, RCM_PICK_END } },
+		{ "passwd: nis\n# hosts: nis\n  hosts:\tfiles\tdns", { RCM_PICK_FILES, RCM_PICK_DNS } },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct rcm_pick pick = read_line(rows[i].line);
+
+		assert_false(pick.system);
+		assert_memory_equal(pick.steps, rows[i].steps, sizeof(pick.steps));
+	}
+}
+
+static void test_pick_anything_else_is_the_system_s(void **state)
+{
+	static const char *const lines[] = {
+		"hosts: files mdns4_minimal [NOTFOUND=return] dns\n", "hosts: files myhostname dns\n",
+		"hosts: files [NOTFOUND=return] dns\n", "hosts: files dns myhostname\n", "hosts:\n", "",
+		"hosts: files files\n", "hosts: FILES dns\n", "hosts: files dns # comment\n", "hostsx: files\n",
+		"hosts: files\nhosts: dns\n", "hosts files dns\n",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++)
+		if (!read_line(lines[i]).system)
+			fail_msg("\"%s\"", lines[i]);
+}
+
+static void test_pick_active_line_in_gai_conf_is_the_system_s(void **state)
+{
+	(void)state;
+	assert_false(read_line("hosts: dns\n").system);
+	write_file(gai, "# precedence ::1/128 50\n  label ::1/128 0\n");
+	assert_true(rcm_pick_read(&files).system);
+}
+
+static void test_pick_host_conf_multi_is_read(void **state)
+{
+	(void)state;
+	assert_false(read_line("hosts: dns\n").multi);
+	write_file(host, "order hosts,bind\nmulti on\n");
+	assert_true(rcm_pick_read(&files).multi);
+	write_file(host, "multi off\n");
+	assert_false(rcm_pick_read(&files).multi);
+}
+
+static void test_pick_without_files_is_the_system_s(void **state)
+{
+	static const struct rcm_pick_files none = { .nsswitch = "/nonexistent/a", .gai = "/nonexistent/b",
+						    .host = "/nonexistent/c" };
+
+	(void)state;
+	assert_true(rcm_pick_read(&none).system);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_pick_files_and_dns_in_either_order_or_alone_are_ours),
+		cmocka_unit_test(test_pick_anything_else_is_the_system_s),
+		cmocka_unit_test(test_pick_active_line_in_gai_conf_is_the_system_s),
+		cmocka_unit_test(test_pick_host_conf_multi_is_read),
+		cmocka_unit_test(test_pick_without_files_is_the_system_s),
+	};
+
+	return cmocka_run_group_tests(tests, make_files, remove_files);
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* F37: however a file changes, it shows. */
+#include "base/stamp.h"
+
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "test.h"
+
+static char path[] = "/tmp/rai-stamp-XXXXXX", other[] = "/tmp/rai-stamp-XXXXXX";
+
+static void write_file(const char *file, const char *text)
+{
+	FILE *f = fopen(file, "w");
+
+	assert_non_null(f);
+	fputs(text, f);
+	fclose(f);
+}
+
+/* Looks until it is no longer young: bounded, since one look in 20 ms is enough. */
+static void settle(struct rcm_stamp *stamp)
+{
+	for (int i = 0; i < 1000 && rcm_stamp_changed(stamp, path); i++)
+		usleep(1000);
+}
+
+static void test_stamp_of_an_old_file_is_the_same_again(void **state)
+{
+	struct rcm_stamp stamp = { 0 };
+
+	(void)state;
+	assert_true(rcm_stamp_changed(&stamp, "/usr"));
+	assert_false(rcm_stamp_changed(&stamp, "/usr"));
+}
+
+static void test_stamp_rewritten_renamed_removed_and_made_again_shows(void **state)
+{
+	struct rcm_stamp stamp = { 0 };
+
+	(void)state;
+	close(mkstemp(path));
+	close(mkstemp(other));
+	settle(&stamp);
+	assert_false(rcm_stamp_changed(&stamp, path));
+	write_file(path, "a");
+	assert_true(rcm_stamp_changed(&stamp, path));
+	/* Same size, and maybe in the same step of the clock. */
+	write_file(path, "b");
+	assert_true(rcm_stamp_changed(&stamp, path));
+	settle(&stamp);
+	assert_int_equal(rename(other, path), 0);
+	assert_true(rcm_stamp_changed(&stamp, path));
+	settle(&stamp);
+	assert_int_equal(unlink(path), 0);
+	assert_true(rcm_stamp_changed(&stamp, path));
+	assert_false(rcm_stamp_changed(&stamp, path));
+	write_file(path, "");
+	assert_true(rcm_stamp_changed(&stamp, path));
+	unlink(path);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_stamp_of_an_old_file_is_the_same_again),
+		cmocka_unit_test(test_stamp_rewritten_renamed_removed_and_made_again_shows),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
