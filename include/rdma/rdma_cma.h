@@ -200,7 +200,7 @@ void rdma_destroy_event_channel(struct rdma_event_channel *channel);
  */
 int rdma_get_cm_event(struct rdma_event_channel *channel, struct rdma_cm_event **event);
 
-/* Gives an event back; it and what it points to are freed. rdma_destroy_id() of its id waits for this. errno: EINVAL. */
+/* Gives an event back, and frees it with what it points to; rdma_destroy_id() of its id waits for it. errno: EINVAL. */
 int rdma_ack_cm_event(struct rdma_cm_event *event);
 
 /*
@@ -280,10 +280,11 @@ int rdma_set_option(struct rdma_cm_id *id, int level, int optname, void *optval,
 /* ---- Connections ---- */
 
 /*
- * Finds the local device that reaches dst_addr, and binds the id to it. src_addr: the local address to use, or NULL; its
- * port is bound too. An ADDR_RESOLVED or ADDR_ERROR event follows; then verbs, port_num, pd and route.addr of the id
- * are set. A synchronous id waits. errno: EINVAL, EAFNOSUPPORT, ENODEV, ENETUNREACH, and the kernel's. Event status:
- * -ENODEV (no device of that address, or none that this process can open), -ETIMEDOUT, -EHOSTUNREACH, other -errno.
+ * Finds the local device that reaches dst_addr, and binds the id to it. src_addr: the local address to use, or NULL;
+ * its port is bound too. An ADDR_RESOLVED or ADDR_ERROR event follows; then verbs, port_num, pd and route.addr of the
+ * id are set. A synchronous id waits. errno: EINVAL, EAFNOSUPPORT, ENODEV, ENETUNREACH, and the kernel's. Event
+ * status: -ENODEV (no device of that address, or none that this process can open), -ETIMEDOUT, -EHOSTUNREACH, other
+ * -errno.
  */
 int rdma_resolve_addr(struct rdma_cm_id *id, struct sockaddr *src_addr, struct sockaddr *dst_addr, int timeout_ms);
 
@@ -296,8 +297,8 @@ int rdma_resolve_route(struct rdma_cm_id *id, int timeout_ms);
 
 /*
  * Asks the peer for a connection, or, on an id for datagrams, for its QP. conn_param: NULL for the most that the device
- * can do and seven retries. With a QP of the id's: ESTABLISHED follows; without: CONNECT_RESPONSE, then rdma_establish()
- * is due. Or CONNECT_ERROR, UNREACHABLE, REJECTED (status: the CM's reason). A synchronous id waits.
+ * can do and seven retries. With a QP of the id's: ESTABLISHED follows; without: CONNECT_RESPONSE, then
+ * rdma_establish() is due. Or CONNECT_ERROR, UNREACHABLE, REJECTED (status: the CM's reason). A synchronous id waits.
  * errno: EINVAL (not resolved, or more than the device can do), ECONNREFUSED (synchronous), and the kernel's.
  */
 int rdma_connect(struct rdma_cm_id *id, struct rdma_conn_param *conn_param);
@@ -351,8 +352,8 @@ int rdma_get_remote_ece(struct rdma_cm_id *id, struct ibv_ece *ece);
 
 /*
  * Makes a synchronous id from an entry of rdma_getaddrinfo(): with RAI_PASSIVE bound, to be listened on, pd and
- * qp_init_attr being for the QPs of its requests; else with address and route resolved, and with a QP where qp_init_attr
- * isn't NULL. Blocks. errno: those of the calls it is made of. Freed by rdma_destroy_ep().
+ * qp_init_attr being for the QPs of its requests; else with address and route resolved, and with a QP where
+ * qp_init_attr isn't NULL. Blocks. errno: those of the calls it is made of. Freed by rdma_destroy_ep().
  */
 int rdma_create_ep(struct rdma_cm_id **id, struct rdma_addrinfo *res, struct ibv_pd *pd,
 		   struct ibv_qp_init_attr *qp_init_attr);
@@ -382,8 +383,8 @@ struct rdma_cm_join_mc_attr_ex {
 
 /*
  * Joins a group. MULTICAST_JOIN or MULTICAST_ERROR follows, with context in param.ud.private_data; the id's QP is
- * attached then, unless the membership is send-only. A synchronous id waits. errno: EINVAL, ENOTSUP (unknown bit or flag),
- * EAFNOSUPPORT, ENOMEM, and the kernel's.
+ * attached then, unless the membership is send-only. A synchronous id waits. errno: EINVAL, ENOTSUP (unknown bit or
+ * flag), EAFNOSUPPORT, ENOMEM, and the kernel's.
  */
 int rdma_join_multicast(struct rdma_cm_id *id, struct sockaddr *addr, void *context);
 int rdma_join_multicast_ex(struct rdma_cm_id *id, struct rdma_cm_join_mc_attr_ex *mc_join_attr, void *context);
@@ -394,8 +395,8 @@ int rdma_leave_multicast(struct rdma_cm_id *id, struct sockaddr *addr);
 /* ---- Devices ---- */
 
 /*
- * The devices that this process can open, opened, NULL at the end; *num_devices, where not NULL, tells how many. The list
- * is freed by rdma_free_devices(); the devices stay open. NULL with errno: ENODEV, ENOMEM.
+ * The devices that this process can open, opened, NULL at the end; *num_devices, where not NULL, tells how many. The
+ * list is freed by rdma_free_devices(); the devices stay open. NULL with errno: ENODEV, ENOMEM.
  */
 struct ibv_context **rdma_get_devices(int *num_devices);
 void rdma_free_devices(struct ibv_context **list);
@@ -412,7 +413,7 @@ int rpoll(struct pollfd *fds, unsigned long nfds, int timeout);
 /*
  * Starts resolving and returns at once: 0, and exactly one event follows on the id's channel,
  * RDMA_CM_EVENT_ADDRINFO_RESOLVED or RDMA_CM_EVENT_ADDRINFO_ERROR; or -1, and none does. A synchronous id waits.
- *   node     host name or number, at most 253 characters; NULL with a service: loopback, or with RAI_PASSIVE the wildcard
+ *   node     host name or number, at most 253 characters; NULL with a service: loopback, with RAI_PASSIVE the wildcard
  *   service  service name or port number; with RAI_SA a service record's name (at most 63 bytes) or, a number in C
  *            notation, its service id
  *   hints    ai_flags, ai_family, ai_qp_type, ai_port_space, ai_src_addr; NULL: none

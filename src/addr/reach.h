@@ -6,6 +6,7 @@
 
 /*
  * Puts, stably, the results that a local RDMA device reaches before the others and fills their src where it is empty.
- * Without any RDMA device nothing changes and nothing is asked. Local kernel calls only (netlink, sysfs). Resolver thread.
+ * Without any RDMA device nothing changes and nothing is asked. Local kernel calls only (netlink, sysfs). Resolver
+ * thread.
  */
 void rcm_reach_order(struct rcm_result *results, unsigned count);

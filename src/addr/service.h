@@ -5,7 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Reads a service in C notation (decimal, 0x, 0) as a service id. 1: a number, 0: a name, -EINVAL: a number beyond 64 bits. */
+/* Reads a service in C notation (decimal, 0x, 0) as a service id. 1: a number, 0: a name, -EINVAL: a number beyond 64
+ * bits. */
 int rcm_service_id(const char *service, uint64_t *ret_id);
 
 /* Reads "7471" as a port, host order: 1 a number that is a port, 0 no number, -ENOENT a number that is no port. */

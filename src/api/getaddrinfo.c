@@ -10,8 +10,8 @@
 struct wait {
 	struct rcm_lock lock;
 	pthread_cond_t cond;
-	bool done RCM_GUARDED_BY(lock);
-	struct rcm_outcome outcome RCM_GUARDED_BY(lock);
+	bool done;
+	struct rcm_outcome outcome;
 };
 
 /* On the engine's thread. It signals under the lock: the waiter's frame is gone soon after. */

@@ -22,12 +22,14 @@ struct rcm_channel {
 	int due_fd;
 	struct rcm_ucma ucma;			/* fd -1: no kernel side */
 	struct rcm_lock lock;			/* leaf, but for the id table's */
-	struct rcm_event_list queue RCM_GUARDED_BY(lock);
-	struct rcm_event_list aside RCM_GUARDED_BY(lock);	/* passed over by a synchronous wait */
-	struct rcm_event_list nobodys RCM_GUARDED_BY(lock);	/* the kernel's, for ids that are gone: to be dropped */
-	struct rcm_kernel_event *spare RCM_GUARDED_BY(lock);	/* what the next kernel event is read into */
-	unsigned takes RCM_GUARDED_BY(lock);
-	bool due RCM_GUARDED_BY(lock);		/* epoll looks at due_fd */
+
+	/* Under lock. */
+	struct rcm_event_list queue;
+	struct rcm_event_list aside;		/* passed over by a synchronous wait */
+	struct rcm_event_list nobodys;		/* the kernel's, for ids that are gone: to be dropped */
+	struct rcm_kernel_event *spare;		/* what the next kernel event is read into */
+	unsigned takes;
+	bool due;				/* epoll looks at due_fd */
 };
 
 static inline struct rcm_channel *rcm_channel_of(struct rdma_event_channel *channel)
@@ -51,8 +53,8 @@ void rcm_channel_put(struct rcm_channel *channel);
 
 /*
  * Takes the next event, completed and counted on its id. 0; -EAGAIN where none is due and pub.fd has O_NONBLOCK; -EINTR
- * where a signal handler without SA_RESTART ran; what the kernel's GET_EVENT said. Any number of threads; a cancellation
- * point while it waits.
+ * where a signal handler without SA_RESTART ran; what the kernel's GET_EVENT said. Any number of threads; a
+ * cancellation point while it waits.
  */
 int rcm_channel_get(struct rcm_channel *channel, struct rcm_event **ret_event);
 

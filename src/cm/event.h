@@ -24,11 +24,12 @@ struct rcm_event_ops {
 	 * event->pub and the id. 0; or -errno: it is for nobody after all, and goes the way of drop() and free(). */
 	int (*deliver)(struct rcm_event *event);
 
-	/* It will not reach the application: takes back what came with it (a new kernel id, say). event->id may be NULL.
-	 * Any thread, no lock held. */
+	/* It will not reach the application: takes back what came with it (a new kernel id, say). event->id may be
+	 * NULL. Any thread, no lock held. */
 	void (*drop)(struct rcm_event *event);
 
-	/* For rai_event_text(): which step failed and why, or NULL where the status says all. Lives as the event does. */
+	/* For rai_event_text(): which step failed and why, or NULL where the status says all. Lives as the event
+	 * does. */
 	const char *(*text)(const struct rcm_event *event);
 
 	/* Frees its memory; nothing else. */
@@ -49,8 +50,8 @@ struct rcm_event {
 /* The kernel's. pub.event and pub.status are set when it is read, the rest by deliver(). */
 struct rcm_kernel_event {
 	struct rcm_event event;			/* first */
-	struct rcm_channel *channel;		/* a reference: whose descriptor it was read from (a new id is on that one,
-						 * even if the listener was migrated meanwhile) */
+	struct rcm_channel *channel;		/* a reference: whose descriptor it was read from (a new id is on
+						 * that one, even if the listener was migrated meanwhile) */
 	struct rcm_ucma_event raw;
 };
 

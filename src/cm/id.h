@@ -26,15 +26,17 @@ struct rcm_id {
 
 	struct rcm_lock lock;			/* never held over a system call that can block */
 	pthread_cond_t acked;
-	struct rcm_channel *channel RCM_GUARDED_BY(lock);	/* a reference; pub.channel shows it */
-	bool sync RCM_GUARDED_BY(lock);		/* channel is its own: calls wait for their outcome */
-	bool dead RCM_GUARDED_BY(lock);		/* being destroyed: nothing is queued for it any more */
-	bool bound RCM_GUARDED_BY(lock);	/* rcm_id_bind() succeeded */
-	struct rcm_sa_port port RCM_GUARDED_BY(lock);	/* InfiniBand port it is bound to; number 0: none known */
-	struct rcm_lookup *lookup RCM_GUARDED_BY(lock);	/* not yet delivered */
-	struct rcm_found found RCM_GUARDED_BY(lock);	/* delivered, not yet queried */
-	struct rcm_options options RCM_GUARDED_BY(lock);
-	struct rcm_conn conn;			/* under lock, as it says itself */
+
+	/* Under lock. */
+	struct rcm_channel *channel;		/* a reference; pub.channel shows it */
+	bool sync;				/* channel is its own: calls wait for their outcome */
+	bool dead;				/* being destroyed: nothing is queued for it any more */
+	bool bound;				/* rcm_id_bind() succeeded */
+	struct rcm_sa_port port;		/* InfiniBand port it is bound to; number 0: none known */
+	struct rcm_lookup *lookup;		/* not yet delivered */
+	struct rcm_found found;			/* delivered, not yet queried */
+	struct rcm_options options;
+	struct rcm_conn conn;
 
 	/* The kernel's side; set before the id is handed out, then constant until destroyed. */
 	bool has_handle;
@@ -60,8 +62,8 @@ void rcm_id_put(struct rcm_id *id);		/* NULL: nothing */
 int rcm_id_new(struct rcm_channel *channel, void *context, enum rdma_port_space ps, enum ibv_qp_type qp_type,
 	       struct rcm_id **ret_id);
 
-/* As above, for a kernel id that exists already (CONNECT_REQUEST): takes over handle on success only. The id isn't known
- * to the kernel by uid until ACCEPT. */
+/* As above, for a kernel id that exists already (CONNECT_REQUEST): takes over handle on success only. The id isn't
+ * known to the kernel by uid until ACCEPT. */
 int rcm_id_new_of_handle(struct rcm_channel *channel, uint32_t handle, enum rdma_port_space ps,
 			 enum ibv_qp_type qp_type, struct rcm_id **ret_id);
 

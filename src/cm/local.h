@@ -23,6 +23,6 @@ int rcm_local_usable(const char *class_dir);
  */
 int rcm_local_bind(union rcm_sockaddr *addr, enum rdma_port_space ps, struct rcm_sa_port *ret_port);
 
-/* The port through which id asks the SA: 0, -EINVAL (bound to no device), -ENOTSUP (not InfiniBand), -EACCES (this process
- * may not), -ENODEV (it is gone). No lock held. *ret_sa: the client to ask. */
+/* The port through which id asks the SA: 0, -EINVAL (bound to no device), -ENOTSUP (not InfiniBand), -EACCES (this
+ * process may not), -ENODEV (it is gone). No lock held. *ret_sa: the client to ask. */
 int rcm_local_sa_port(struct rcm_id *id, struct rcm_gid *ret_gid, const struct rcm_sa_ops **ret_sa);

@@ -9,8 +9,8 @@
 
 struct rcm_id;
 
-/* Starts joining: 0, and MULTICAST_JOIN or MULTICAST_ERROR follows, with context; -EAFNOSUPPORT, -ENOMEM, what the kernel
- * said. When it is delivered, the id's QP is attached, unless the membership is send-only. */
+/* Starts joining: 0, and MULTICAST_JOIN or MULTICAST_ERROR follows, with context; -EAFNOSUPPORT, -ENOMEM, what the
+ * kernel said. When it is delivered, the id's QP is attached, unless the membership is send-only. */
 int rcm_mcast_join(struct rcm_id *id, const struct sockaddr *addr, uint16_t flags, void *context);
 
 /* Leaves the group of this address; detaches the QP. An event of it that was not taken yet is dropped. -EADDRNOTAVAIL:

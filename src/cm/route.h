@@ -8,7 +8,8 @@
 
 struct rcm_id;
 
-/* rdma_resolve_addr(); src may be NULL. 0, and ADDR_RESOLVED or ADDR_ERROR follows; -EAFNOSUPPORT; what the kernel said. */
+/* rdma_resolve_addr(); src may be NULL. 0, and ADDR_RESOLVED or ADDR_ERROR follows; -EAFNOSUPPORT; what the kernel
+ * said. */
 int rcm_route_resolve_addr(struct rcm_id *id, const struct sockaddr *src, const struct sockaddr *dst,
 			   int timeout_ms);
 

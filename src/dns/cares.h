@@ -33,8 +33,8 @@ struct rcm_cares_ops {
 	int (*open)(struct rcm_loop *loop, struct rcm_cares **ret_cares);
 
 	/*
-	 * Asks for A, AAAA or both of a full name at the servers of resolv, which lives as long as the exchange. 0: answered()
-	 * is called once for each, maybe before this returns, the last time with last set; or -EAGAIN: all
+	 * Asks for A, AAAA or both of a full name at the servers of resolv, which lives as long as the exchange. 0:
+	 * answered() is called once for each, maybe before this returns, the last time with last set; or -EAGAIN: all
 	 * RCM_DNS_CHANNELS_MAX channels are full; or another -errno. Nothing is called then. Not to be called from
 	 * answered(): a channel may go here.
 	 */

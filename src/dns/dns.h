@@ -15,7 +15,7 @@ struct rcm_dns_query {
 	const char *name;
 	int family;			/* AF_INET, AF_INET6 or AF_UNSPEC */
 	enum rcm_dns_source source;
-	uint32_t timeout_ms;		/* what the caller waits at most; 0: no limit. A hint: the caller has its own timer */
+	uint32_t timeout_ms;		/* how long the caller waits; 0: no limit. A hint: it has a timer of its own */
 };
 
 /* An address without a port: in.sin_port and in6.sin6_port are 0; sin6_scope_id is kept. */
@@ -27,13 +27,13 @@ union rcm_dns_address {
 
 /* Valid during the completion only. */
 struct rcm_dns_answer {
-	int status;			/* 0 or -errno as in the contract: ENOENT ENODATA ETIMEDOUT EAGAIN EIO ENOMEM ... */
+	int status;			/* 0, or -errno as the contract says: ENOENT ENODATA ETIMEDOUT EAGAIN EIO ... */
 	int code;			/* EAI_* that goes with it; 0 on success */
 	uint32_t ttl;			/* seconds this may be kept; 0: not at all (hosts file, system modules) */
 	unsigned count;
 	const union rcm_dns_address *addresses;	/* all, in RFC 6724 order as getaddrinfo() on this host gives them */
 	const char *canonname;		/* or NULL */
-	const char *text;		/* failures: which step failed and why ("name server 192.0.2.1 did not answer"), or NULL */
+	const char *text;		/* failures: step and reason ("name server 192.0.2.1 is silent"), or NULL */
 };
 
 typedef void rcm_dns_done_fn(void *arg, const struct rcm_dns_answer *answer);

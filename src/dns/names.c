@@ -142,8 +142,8 @@ static void deliver(struct name *name, const struct rcm_dns_answer *answer)
 	name_free(name);
 }
 
-static void deliver_addresses(struct name *name, union rcm_dns_address *addresses, unsigned count, const char *canonname,
-			      uint32_t ttl)
+static void deliver_addresses(struct name *name, union rcm_dns_address *addresses, unsigned count,
+			      const char *canonname, uint32_t ttl)
 {
 	struct rcm_dns_answer answer = { .ttl = ttl, .count = count, .addresses = addresses, .canonname = canonname };
 

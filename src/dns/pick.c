@@ -44,7 +44,8 @@ static void take_service(const char *service, struct rcm_pick *pick)
 		pick->steps[pick->steps[0] != RCM_PICK_END] = step;
 }
 
-/* "hosts: files dns". A comment behind it is none for glibc, but more services. A second hosts line would be added by some versions of glibc and ignored by others. */
+/* "hosts: files dns". A comment behind it is none for glibc, but more services. A second hosts line would be added by
+ * some versions of glibc and ignored by others. */
 static void take_nsswitch(char *line, struct rcm_pick *pick)
 {
 	char *rest, *service;

@@ -63,8 +63,8 @@ static bool is_full(const struct rcm_cache *cache, size_t more)
 	return HASH_COUNT(cache->table) >= RCM_KEPT_MAX || cache->bytes + more > RCM_KEPT_BYTES_MAX;
 }
 
-/* Makes room. By age, not by time of expiry: a heap of thousands costs a dozen cache misses a name, and what has expired
- * behind others only waits for its turn. */
+/* Makes room. By age, not by time of expiry: a heap of thousands costs a dozen cache misses a name, and what has
+ * expired behind others only waits for its turn. */
 static void trim(struct rcm_cache *cache, size_t more, uint64_t now)
 {
 	while (cache->table && (cache->table->expires <= now || is_full(cache, more)))

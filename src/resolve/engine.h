@@ -100,7 +100,8 @@ void rcm_request_begin(struct rcm_engine *engine, struct rcm_request *request);
 /* On the engine's thread: the application wants it to end. */
 void rcm_request_stop(struct rcm_engine *engine, struct rcm_request *request);
 
-/* On the engine's thread: settles the outcome, taking over the reference to answer. The request waits nowhere any more. */
+/* On the engine's thread: settles the outcome, taking over the reference to answer. The request waits nowhere any
+ * more. */
 void rcm_request_end(struct rcm_engine *engine, struct rcm_request *request, struct rcm_answer *answer);
 
 /* On the engine's thread: calls the completion of an ended request and gives up the engine's reference. */

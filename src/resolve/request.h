@@ -35,7 +35,8 @@ struct rcm_outcome {
 	char text[RCM_TEXT_MAX];	/* failures: the step and the reason, in words */
 };
 
-/* Called once, on the engine's thread, with no lock held. May call rcm_request_put(), not start another request's wait. */
+/* Called once, on the engine's thread, with no lock held. May call rcm_request_put(), not start another request's
+ * wait. */
 typedef void rcm_outcome_fn(void *arg, struct rcm_outcome *outcome);
 
 struct rcm_request;

@@ -21,7 +21,7 @@ struct rcm_ucma_ece {
 };
 
 struct rcm_ucma_event {
-	uint64_t uid;			/* as given to CREATE_ID, ACCEPT or JOIN_MCAST; CONNECT_REQUEST: the listener's */
+	uint64_t uid;			/* as given to CREATE_ID, ACCEPT, JOIN_MCAST; CONNECT_REQUEST: the listener's */
 	uint32_t handle;		/* the id; CONNECT_REQUEST: a new one */
 	enum rdma_cm_event_type type;
 	int status;			/* 0, a negative errno, or for REJECTED the CM's reason */
