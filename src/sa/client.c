@@ -22,7 +22,7 @@ struct rcm_sa_query {
 struct rcm_sa {
 	struct rcm_loop *loop;
 	const struct rcm_umad_ops *umad;
-	TAILQ_HEAD(, rcm_link) links;
+	LIST_HEAD(, rcm_link) links;
 	unsigned link_count;
 	LIST_HEAD(, rcm_sa_query) queries;
 	struct rcm_sa_stats stats;
@@ -36,7 +36,7 @@ int rcm_client_open(struct rcm_loop *loop, const struct rcm_umad_ops *umad, stru
 		return -ENOMEM;
 	sa->loop = loop;
 	sa->umad = umad;
-	TAILQ_INIT(&sa->links);
+	LIST_INIT(&sa->links);
 	LIST_INIT(&sa->queries);
 	*ret_sa = sa;
 	return 0;
@@ -51,7 +51,7 @@ static struct rcm_link *link_by_gid(struct rcm_sa *sa, const struct rcm_gid *gid
 {
 	struct rcm_link *link;
 
-	TAILQ_FOREACH(link, &sa->links, entry)
+	LIST_FOREACH(link, &sa->links, entry)
 		if (!memcmp(&link->port.gid, gid, sizeof(*gid)))
 			return link;
 	return NULL;
@@ -59,7 +59,7 @@ static struct rcm_link *link_by_gid(struct rcm_sa *sa, const struct rcm_gid *gid
 
 static void link_free(struct rcm_sa *sa, struct rcm_link *link)
 {
-	TAILQ_REMOVE(&sa->links, link, entry);
+	LIST_REMOVE(link, entry);
 	sa->link_count--;
 	rcm_link_done(link);
 	free(link);
@@ -72,7 +72,7 @@ static int make_room(struct rcm_sa *sa)
 
 	if (sa->link_count < RCM_SA_PORTS_MAX)
 		return 0;
-	TAILQ_FOREACH(link, &sa->links, entry) {
+	LIST_FOREACH(link, &sa->links, entry) {
 		if (!link->active) {
 			link_free(sa, link);
 			return 0;
@@ -99,7 +99,7 @@ static int link_get(struct rcm_sa *sa, const struct rcm_gid *gid, struct rcm_lin
 			return -ENOMEM;
 		port.gid = *gid;
 		rcm_link_init(link, sa->loop, sa->umad, &port, &sa->stats);
-		TAILQ_INSERT_HEAD(&sa->links, link, entry);
+		LIST_INSERT_HEAD(&sa->links, link, entry);
 		sa->link_count++;
 	}
 	ret = rcm_link_open(link);
@@ -241,8 +241,8 @@ static void client_stats(struct rcm_sa *sa, struct rcm_sa_stats *ret_stats)
 
 static void client_close(struct rcm_sa *sa)
 {
+	struct rcm_link *link, *next;
 	struct rcm_sa_query *query;
-	struct rcm_link *link;
 
 	if (!sa)
 		return;
@@ -251,8 +251,10 @@ static void client_close(struct rcm_sa *sa)
 		LIST_REMOVE(query, entry);
 		free(query);
 	}
-	while ((link = TAILQ_FIRST(&sa->links)))
+	for (link = LIST_FIRST(&sa->links); link; link = next) {
+		next = LIST_NEXT(link, entry);
 		link_free(sa, link);
+	}
 	free(sa);
 }
 
@@ -267,8 +269,8 @@ static void client_abandon(struct rcm_sa *sa)
 		LIST_REMOVE(query, entry);
 		free(query);
 	}
-	while ((link = TAILQ_FIRST(&sa->links))) {
-		TAILQ_REMOVE(&sa->links, link, entry);
+	while ((link = LIST_FIRST(&sa->links))) {
+		LIST_REMOVE(link, entry);
 		rcm_link_abandon(link);
 		free(link);
 	}

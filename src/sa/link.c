@@ -101,7 +101,7 @@ static void device_lost(struct rcm_link *link, int cause)
 {
 	struct rcm_slot slots[RCM_SA_WINDOW];
 
-	rcm_info("sa: lost %s/%u: %s", link->port.device, link->port.number, strerror(-cause));
+	rcm_info("sa: lost %s/%u: %s", link->port.device, link->port.number, strerrordesc_np(-cause));
 	memcpy(slots, link->slots, sizeof(slots));
 	memset(link->slots, 0, sizeof(link->slots));
 	link->used = 0;

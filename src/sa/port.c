@@ -6,7 +6,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,17 +28,12 @@ void rcm_port_sysfs_replace(const char *directory)
 }
 
 /* One line of a file of a port, without its end. */
-__attribute__((format(printf, 5, 6)))
-static int read_line(const char *device, unsigned number, char *line, size_t size, const char *format, ...)
+static int read_line(const char *device, unsigned number, const char *name, char *line, size_t size)
 {
-	char path[256], name[32];
-	va_list args;
+	char path[256];
 	ssize_t n;
 	int fd;
 
-	va_start(args, format);
-	vsnprintf(name, sizeof(name), format, args);
-	va_end(args);
 	if (snprintf(path, sizeof(path), "%s/class/infiniband/%s/ports/%u/%s", sysfs, device, number, name) >=
 	    (int)sizeof(path))
 		return -ENAMETOOLONG;
@@ -57,10 +51,19 @@ static int read_line(const char *device, unsigned number, char *line, size_t siz
 	return 0;
 }
 
+/* The same of a file of a table, "gids" or "pkeys". */
+static int read_entry(const char *device, unsigned number, const char *table, unsigned index, char *line, size_t size)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "%s/%u", table, index);
+	return read_line(device, number, name, line, size);
+}
+
 static int read_number(const char *device, unsigned number, const char *name, unsigned long *ret_value)
 {
 	char line[64];
-	int ret = read_line(device, number, line, sizeof(line), "%s", name);
+	int ret = read_line(device, number, name, line, sizeof(line));
 
 	if (!ret)
 		*ret_value = strtoul(line, NULL, 0);
@@ -70,7 +73,7 @@ static int read_number(const char *device, unsigned number, const char *name, un
 static int read_gid(const char *device, unsigned number, unsigned index, struct rcm_gid *ret_gid)
 {
 	char line[64];
-	int ret = read_line(device, number, line, sizeof(line), "gids/%u", index);
+	int ret = read_entry(device, number, "gids", index, line, sizeof(line));
 
 	if (!ret && inet_pton(AF_INET6, line, ret_gid->raw) != 1)
 		ret = -EIO;
@@ -85,7 +88,7 @@ int rcm_port_pkey(const char *device, unsigned number, uint16_t *ret_pkey, uint1
 	for (unsigned i = 0; i < TABLE_MAX && best != PKEY_FULL; i++) {
 		uint16_t pkey;
 
-		if (read_line(device, number, line, sizeof(line), "pkeys/%u", i))
+		if (read_entry(device, number, "pkeys", i, line, sizeof(line)))
 			break;
 		pkey = (uint16_t)strtoul(line, NULL, 0);
 		if (i && pkey != PKEY_FULL && (pkey != PKEY_LIMITED || best == PKEY_LIMITED))
@@ -132,7 +135,7 @@ static bool is_infiniband(const char *device, unsigned number)
 {
 	char line[64];
 
-	return read_line(device, number, line, sizeof(line), "link_layer") || !strcmp(line, "InfiniBand") ||
+	return read_line(device, number, "link_layer", line, sizeof(line)) || !strcmp(line, "InfiniBand") ||
 	       !strcmp(line, "IB");
 }
 
@@ -143,9 +146,8 @@ static int port_read(const char *device, unsigned number, struct rcm_sa_port *re
 	uint16_t index;
 	int ret;
 
-	if (strlen(device) >= sizeof(port.device))
+	if (snprintf(port.device, sizeof(port.device), "%s", device) >= (int)sizeof(port.device))
 		return -ENAMETOOLONG;
-	strcpy(port.device, device);
 	ret = read_number(device, number, "state", &state);
 	if (ret)
 		return ret;
@@ -159,23 +161,17 @@ static int port_read(const char *device, unsigned number, struct rcm_sa_port *re
 	return 0;
 }
 
-/* Calls fn for each name in a directory of /sys until it returns non-zero; a directory that isn't there is empty. */
-__attribute__((format(printf, 3, 4)))
-static int each_name(int (*fn)(const char *name, void *arg), void *arg, const char *format, ...)
+/* Calls fn for each name in a directory until it returns non-zero; a directory that isn't there is empty. */
+static int each_name(const char *path, int (*fn)(const char *name, void *arg), void *arg)
 {
-	char path[256];
 	struct dirent *entry;
-	va_list args;
 	int ret = 0;
 	DIR *dir;
 
-	va_start(args, format);
-	vsnprintf(path, sizeof(path), format, args);
-	va_end(args);
 	dir = opendir(path);
 	if (!dir)
 		return errno == ENOENT ? 0 : rcm_errno();
-	while (!ret && (entry = readdir(dir)))
+	while (!ret && (entry = readdir(dir)))	/* NOLINT(concurrency-mt-unsafe): nobody else has this stream */
 		if (entry->d_name[0] != '.')
 			ret = fn(entry->d_name, arg);
 	closedir(dir);
@@ -203,16 +199,22 @@ static int walk_port(const char *name, void *arg)
 static int walk_device(const char *name, void *arg)
 {
 	struct walk *walk = arg;
+	char path[300];
 
 	walk->device = name;
-	return each_name(walk_port, walk, "%s/class/infiniband/%s/ports", sysfs, name);
+	if (snprintf(path, sizeof(path), "%s/class/infiniband/%s/ports", sysfs, name) >= (int)sizeof(path))
+		return 0;
+	return each_name(path, walk_port, walk);
 }
 
 static int walk_ports(int (*fn)(const struct rcm_sa_port *port, void *arg), void *arg)
 {
 	struct walk walk = { .fn = fn, .arg = arg };
+	char path[256];
 
-	return each_name(walk_device, &walk, "%s/class/infiniband", sysfs);
+	if (snprintf(path, sizeof(path), "%s/class/infiniband", sysfs) >= (int)sizeof(path))
+		return -ENAMETOOLONG;
+	return each_name(path, walk_device, &walk);
 }
 
 struct list {
@@ -260,7 +262,7 @@ static int find_gid(const struct rcm_sa_port *port, void *arg)
 	struct rcm_gid gid;
 
 	for (unsigned i = 0; i < TABLE_MAX && !read_gid(port->device, port->number, i, &gid); i++) {
-		if (memcmp(&gid, find->gid, sizeof(gid)))
+		if (memcmp(&gid, find->gid, sizeof(gid)) != 0)
 			continue;
 		find->port = *port;
 		return 1;

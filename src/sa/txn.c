@@ -61,7 +61,7 @@ static void finish_local(struct rcm_txn *txn, int status)
 		finish(txn, status, 0, "port %s/%u is down or has lost its subnet manager", port->device,
 		       port->number);
 	else
-		finish(txn, status, 0, "umad of port %s/%u: %s", port->device, port->number, strerror(-status));
+		finish(txn, status, 0, "umad of port %s/%u: %s", port->device, port->number, strerrordesc_np(-status));
 }
 
 static void finish_late(struct rcm_txn *txn)

@@ -24,7 +24,7 @@ struct rcm_slot {
 TAILQ_HEAD(rcm_txn_list, rcm_txn);
 
 struct rcm_link {
-	TAILQ_ENTRY(rcm_link) entry;	/* the owner's */
+	LIST_ENTRY(rcm_link) entry;	/* the owner's */
 	struct rcm_loop *loop;
 	const struct rcm_umad_ops *ops;
 	struct rcm_sa_port port;

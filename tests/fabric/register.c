@@ -129,7 +129,7 @@ static int run(struct options *o)
 out:
 	sa_close(&sa);
 	if (rc < 0)
-		fprintf(stderr, "register: %s\n", strerror(-rc));
+		fprintf(stderr, "register: %s\n", strerrordesc_np(-rc));
 	else if (rc)
 		fprintf(stderr, "register: the SA answered with status 0x%04x\n", rc);
 	else if (!o->quiet)

@@ -62,7 +62,7 @@ void rcm_sim_cut(const uint8_t *mad, size_t len, unsigned int n, uint8_t ret_mad
 /* Makes room for one more segment, for twice as much each time. */
 static int join_grow(struct rcm_sim_join *join)
 {
-	size_t room = join->room ? 2 * join->room : 4 * RCM_SIM_MAD;
+	size_t room = join->room ? 2 * join->room : (size_t)4 * RCM_SIM_MAD;
 	uint8_t *grown;
 
 	if (join->len + RCM_SIM_SEGMENT <= join->room)

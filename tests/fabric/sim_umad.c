@@ -143,7 +143,7 @@ static int open_next(const char *path, int flags, mode_t mode)
 	static int (*next_open)(const char *path, int flags, ...);
 
 	/* umad2sim's open() takes a lock for every path, and would lock itself out under a sanitizer's report. */
-	if (strncmp(path, "/sys/class/infiniband", 21) && strncmp(path, "/dev/infiniband", 15))
+	if (strncmp(path, "/sys/class/infiniband", 21) != 0 && strncmp(path, "/dev/infiniband", 15) != 0)
 		return openat(AT_FDCWD, path, flags, mode);
 	if (!next_open)
 		next_open = (int (*)(const char *, int, ...))dlsym(RTLD_NEXT, "open");
