@@ -20,9 +20,26 @@ static int make_answer(const struct rcm_dns_answer *from, struct rcm_answer **re
 	answer->arg = from->count;
 	for (unsigned i = 0; i < count; i++)
 		rcm_sockaddr_copy(&answer->results[i].dst, &from->addresses[i].sa, 0);
-	rcm_reach_order(answer->results, count);
 	*ret_answer = answer;
 	return 0;
+}
+
+/* What is kept is in the order of RFC 6724 alone: routes change faster than names. */
+struct rcm_answer *rcm_host_reach(struct rcm_answer *answer)
+{
+	struct rcm_answer *ordered;
+
+	if (answer->status || !rcm_reach_matters())
+		return answer;
+	if (rcm_answer_new(answer->count, 0, answer->text, &ordered)) {
+		ordered = rcm_answer_fixed(RCM_ANSWER_NO_MEMORY);
+	} else {
+		ordered->arg = answer->arg;
+		memcpy(ordered->results, answer->results, answer->count * sizeof(*answer->results));
+		rcm_reach_order(ordered->results, ordered->count);
+	}
+	rcm_answer_put(answer);
+	return ordered;
 }
 
 /* How long it may be kept, in seconds. What says "no" is kept briefly: somebody may just be adding the name. */
@@ -50,7 +67,7 @@ static void answered(void *arg, const struct rcm_dns_answer *from)
 	if (keep(from) && answer->status == from->status)
 		rcm_cache_put(&engine->cache, flight->key, flight->key_len, flight->hh.hashv, answer,
 			      now, now + keep(from) * RCM_NS_PER_S);
-	rcm_flight_land(flight, answer);
+	rcm_flight_land(flight, rcm_host_reach(answer));
 }
 
 static int open_dns(struct rcm_engine *engine)

@@ -211,7 +211,8 @@ static struct rcm_answer *kept_answer(struct rcm_engine *engine, const struct rc
 	if (!answer)
 		return NULL;
 	rcm_engine_count(RCM_COUNT_KEPT_HITS);
-	return rcm_answer_get(answer);
+	rcm_answer_get(answer);
+	return is_sa(request) ? answer : rcm_host_reach(answer);
 }
 
 void rcm_request_begin(struct rcm_engine *engine, struct rcm_request *request)

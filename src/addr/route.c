@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Asks the kernel how it would send to an address. */
+#include "addr/route.h"
+
+#include <errno.h>
+#include <ifaddrs.h>
+#include <linux/rtnetlink.h>
+#include <net/if.h>
+#include <netlink/msg.h>
+#include <netlink/netlink.h>
+#include <netlink/route/route.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The resolver thread's. In the child of a fork a new one: the parent's would get the child's answers, too. */
+static struct {
+	struct nl_sock *sock;
+	pid_t owner;
+} netlink;
+
+static int connect_kernel(void)
+{
+	struct nl_sock *sock;
+
+	if (netlink.sock && netlink.owner == getpid())
+		return 0;
+	nl_socket_free(netlink.sock);
+	netlink.sock = NULL;
+	sock = nl_socket_alloc();
+	if (!sock)
+		return -ENOMEM;
+	if (nl_connect(sock, NETLINK_ROUTE)) {
+		nl_socket_free(sock);
+		return -EMFILE;
+	}
+	/* The kernel has answered before the question's sendmsg() returns: there is nothing to wait for. */
+	nl_socket_set_nonblocking(sock);
+	nl_socket_disable_auto_ack(sock);
+	netlink.sock = sock;
+	netlink.owner = getpid();
+	return 0;
+}
+
+static int append_question(struct nl_msg *msg, const union rcm_sockaddr *dst)
+{
+	bool v6 = dst->sa.sa_family == AF_INET6;
+	struct rtmsg header = { .rtm_family = dst->sa.sa_family, .rtm_dst_len = v6 ? 128 : 32 };
+	int ret;
+
+	ret = nlmsg_append(msg, &header, sizeof(header), NLMSG_ALIGNTO);
+	if (!ret && v6)
+		ret = nla_put(msg, RTA_DST, sizeof(dst->in6.sin6_addr), &dst->in6.sin6_addr);
+	else if (!ret)
+		ret = nla_put(msg, RTA_DST, sizeof(dst->in.sin_addr), &dst->in.sin_addr);
+	if (!ret && v6 && dst->in6.sin6_scope_id)
+		ret = nla_put_u32(msg, RTA_OIF, dst->in6.sin6_scope_id);
+	return ret ? -ENOMEM : 0;
+}
+
+static int take_answer(struct nl_msg *msg, void *arg)
+{
+	struct rtnl_route **route = arg;
+
+	if (!*route)
+		rtnl_route_parse(nlmsg_hdr(msg), route);
+	return NL_OK;
+}
+
+static int exchange(struct nl_msg *msg, struct rtnl_route **ret_route)
+{
+	struct nl_cb *cb = nl_cb_alloc(NL_CB_DEFAULT);
+	int ret = -ENOMEM;
+
+	*ret_route = NULL;
+	if (!cb)
+		return ret;
+	nl_cb_set(cb, NL_CB_VALID, NL_CB_CUSTOM, take_answer, ret_route);
+	if (nl_send_auto(netlink.sock, msg) >= 0) {
+		nl_recvmsgs(netlink.sock, cb);
+		ret = *ret_route ? 0 : -ENETUNREACH;
+	}
+	nl_cb_put(cb);
+	return ret;
+}
+
+static int ask(const union rcm_sockaddr *dst, struct rtnl_route **ret_route)
+{
+	struct nl_msg *msg;
+	int ret;
+
+	msg = nlmsg_alloc_simple(RTM_GETROUTE, NLM_F_REQUEST);
+	if (!msg)
+		return -ENOMEM;
+	ret = append_question(msg, dst);
+	if (!ret)
+		ret = exchange(msg, ret_route);
+	nlmsg_free(msg);
+	return ret;
+}
+
+static bool same_address(const struct sockaddr *a, const union rcm_sockaddr *b)
+{
+	union rcm_sockaddr x;
+
+	if (!a || !rcm_sockaddr_copy(&x, a, 0) || x.sa.sa_family != b->sa.sa_family)
+		return false;
+	if (x.sa.sa_family == AF_INET)
+		return x.in.sin_addr.s_addr == b->in.sin_addr.s_addr;
+	return !memcmp(&x.in6.sin6_addr, &b->in6.sin6_addr, sizeof(x.in6.sin6_addr)) &&
+	       (!b->in6.sin6_scope_id || x.in6.sin6_scope_id == b->in6.sin6_scope_id);
+}
+
+/* Routes to local addresses go out of the loopback interface; a device is known by the one that has the address. */
+static unsigned owner_of(const union rcm_sockaddr *local)
+{
+	struct ifaddrs *all, *a;
+	unsigned ifindex = 0;
+
+	if (getifaddrs(&all))
+		return 0;
+	for (a = all; a && !ifindex; a = a->ifa_next)
+		if (same_address(a->ifa_addr, local))
+			ifindex = if_nametoindex(a->ifa_name);
+	freeifaddrs(all);
+	return ifindex;
+}
+
+static void take_source(struct rtnl_route *route, int family, struct rcm_route *to)
+{
+	struct nl_addr *src = rtnl_route_get_pref_src(route);
+
+	if (!src || nl_addr_get_family(src) != family)
+		return;
+	to->src.sa.sa_family = (sa_family_t)family;
+	if (family == AF_INET) {
+		memcpy(&to->src.in.sin_addr, nl_addr_get_binary_addr(src), sizeof(to->src.in.sin_addr));
+		return;
+	}
+	memcpy(&to->src.in6.sin6_addr, nl_addr_get_binary_addr(src), sizeof(to->src.in6.sin6_addr));
+	if (IN6_IS_ADDR_LINKLOCAL(&to->src.in6.sin6_addr))
+		to->src.in6.sin6_scope_id = to->ifindex;
+}
+
+int rcm_route_lookup(const union rcm_sockaddr *dst, struct rcm_route *ret_route)
+{
+	struct rcm_route to = { 0 };
+	struct rtnl_route *route;
+	struct rtnl_nexthop *hop;
+	int ret;
+
+	if (dst->sa.sa_family != AF_INET && dst->sa.sa_family != AF_INET6)
+		return -EAFNOSUPPORT;
+	ret = connect_kernel();
+	if (!ret)
+		ret = ask(dst, &route);
+	if (ret)
+		return ret;
+	hop = rtnl_route_nexthop_n(route, 0);
+	if (rtnl_route_get_type(route) == RTN_LOCAL)
+		to.ifindex = owner_of(dst);
+	else if (hop)
+		to.ifindex = (unsigned)rtnl_route_nh_get_ifindex(hop);
+	take_source(route, dst->sa.sa_family, &to);
+	rtnl_route_put(route);
+	if (!to.ifindex)
+		return -ENETUNREACH;
+	*ret_route = to;
+	return 0;
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Network interfaces of RDMA devices, in a directory that stands for /sys. */
+#include <net/if.h>
+
+#include "addr/netdev.h"
+#include "base/clock.h"
+#include "fake_clock.h"
+#include "fake_sysfs.h"
+#include "test.h"
+
+static unsigned lo;
+
+static int setup(void **state)
+{
+	(void)state;
+	lo = if_nametoindex("lo");
+	rcm_netdev_sysfs_replace(rcm_fake_sysfs_new());
+	rcm_fake_clock_use(RCM_NS_PER_S);
+	return lo == 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	rcm_netdev_sysfs_replace(NULL);
+	rcm_fake_sysfs_done();
+	rcm_clock_replace(NULL);
+	return 0;
+}
+
+static void test_netdev_without_rdma_device_there_is_none(void **state)
+{
+	(void)state;
+	assert_false(rcm_netdev_any());
+	assert_false(rcm_netdev_is_rdma(lo));
+}
+
+static void test_netdev_of_the_device_itself_is_found(void **state)
+{
+	(void)state;
+	rcm_fake_sysfs_add("class/infiniband/mlx5_0/device/net/lo", NULL);
+	assert_true(rcm_netdev_any());
+	assert_true(rcm_netdev_is_rdma(lo));
+	assert_false(rcm_netdev_is_rdma(lo + 1000));
+}
+
+static void test_netdev_that_a_gid_stands_for_is_found(void **state)
+{
+	(void)state;
+	rcm_fake_sysfs_add("class/infiniband/rxe0/ports/1/gid_attrs/ndevs/0", "no-such-dev");
+	rcm_fake_sysfs_add("class/infiniband/rxe0/ports/1/gid_attrs/ndevs/1", "");
+	rcm_fake_sysfs_add("class/infiniband/rxe0/ports/1/gid_attrs/ndevs/7", "lo");
+	assert_true(rcm_netdev_is_rdma(lo));
+}
+
+static void test_netdev_names_that_fit_no_interface_are_left_out(void **state)
+{
+	(void)state;
+	rcm_fake_sysfs_add("class/infiniband/rxe0/device/net/a-name-that-is-much-too-long-for-one", NULL);
+	rcm_fake_sysfs_add("class/infiniband/rxe0/ports/1/gid_attrs/ndevs/0", "a-name-that-is-much-too-long-for-one");
+	assert_true(rcm_netdev_any());
+	assert_false(rcm_netdev_is_rdma(lo));
+}
+
+/* F22: new devices appear, removed ones go. */
+static void test_netdev_changes_are_noticed_within_a_second(void **state)
+{
+	(void)state;
+	assert_false(rcm_netdev_any());
+	rcm_fake_sysfs_add("class/infiniband/mlx5_0/device/net/lo", NULL);
+	rcm_fake_clock_advance(RCM_NS_PER_S);
+	assert_true(rcm_netdev_is_rdma(lo));
+	rcm_fake_sysfs_done();
+	rcm_fake_clock_advance(RCM_NS_PER_S);
+	assert_false(rcm_netdev_is_rdma(lo));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+		T(test_netdev_without_rdma_device_there_is_none),
+		T(test_netdev_of_the_device_itself_is_found),
+		T(test_netdev_that_a_gid_stands_for_is_found),
+		T(test_netdev_names_that_fit_no_interface_are_left_out),
+		T(test_netdev_changes_are_noticed_within_a_second),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
