@@ -21,8 +21,8 @@ enum { EDNS_SIZE = 1200 };		/* what glibc announces */
 
 /*
  * All questions of a channel go one way, by UDP or by TCP, and by TCP only one at a time: where a connection ends,
- * c-ares gives up all that is out to the same server. So UDP channels take truncated answers, to be asked for again
- * by TCP.
+ * c-ares gives up all that is out to the same server. So UDP channels take truncated answers, to be asked for again by
+ * TCP.
  */
 struct channel {
 	TAILQ_ENTRY(channel) entry;

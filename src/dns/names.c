@@ -167,10 +167,12 @@ static void explain(const struct name *name, char *text, size_t size)
 	char address[INET6_ADDRSTRLEN];
 	size_t len;
 
-	if (!resolv || !name->worst_known) {
+	if (!name->step)
+		snprintf(text, size, "nsswitch.conf names no source of host names");
+	else if (!resolv || !name->worst_known)
 		snprintf(text, size, "the hosts file has no such name");
+	if (!resolv || !name->worst_known)
 		return;
-	}
 	len = (size_t)snprintf(text, size, "name server ");
 	if (name->worst_server.sa.sa_family) {
 		write_address(&name->worst_server, address, sizeof(address));

@@ -44,8 +44,10 @@ static void take_service(const char *service, struct rcm_pick *pick)
 		pick->steps[pick->steps[0] != RCM_PICK_END] = step;
 }
 
-/* "hosts: files dns". A comment behind it is none for glibc, but more services. A second hosts line would be added by
- * some versions of glibc and ignored by others. */
+/*
+ * "hosts: files dns". A comment behind it is none for glibc, but more services. A second hosts line would be added by
+ * some versions of glibc and ignored by others.
+ */
 static void take_nsswitch(char *line, struct rcm_pick *pick)
 {
 	char *rest, *service;
@@ -56,8 +58,9 @@ static void take_nsswitch(char *line, struct rcm_pick *pick)
 	line += strspn(line, blanks);
 	if (*line++ != ':')
 		return;
-	if (pick->steps[0] != RCM_PICK_END)
+	if (pick->hosts_line)
 		pick->system = true;
+	pick->hosts_line = true;
 	for (service = strtok_r(line, blanks, &rest); service; service = strtok_r(NULL, blanks, &rest))
 		take_service(service, pick);
 }
@@ -83,7 +86,7 @@ struct rcm_pick rcm_pick_read(const struct rcm_pick_files *files)
 	each_line(files->nsswitch, take_nsswitch, &pick);
 	each_line(files->gai, take_gai, &pick);
 	each_line(files->host, take_host, &pick);
-	if (pick.steps[0] == RCM_PICK_END || secure_getenv("HOSTALIASES"))
+	if (!pick.hosts_line || secure_getenv("HOSTALIASES"))
 		pick.system = true;
 	return pick;
 }

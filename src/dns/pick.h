@@ -11,6 +11,7 @@ enum { RCM_PICK_STEPS = 2 };
 struct rcm_pick {
 	bool system;				/* only getaddrinfo() itself knows how */
 	enum rcm_pick_step steps[RCM_PICK_STEPS];
+	bool hosts_line;			/* there is one; it may be empty */
 	bool multi;				/* host.conf(5): all lines of the hosts file count */
 };
 
@@ -24,6 +25,7 @@ extern const struct rcm_pick_files rcm_pick_etc;
 
 /*
  * system is set where the hosts line is missing or has anything but one "files" and one "dns" at most (other modules,
- * actions in brackets), where gai.conf has any active line, and where HOSTALIASES is set.
+ * actions in brackets), where gai.conf has any active line, and where HOSTALIASES is set. An empty hosts line is ours:
+ * getaddrinfo() of glibc 2.36 reads behind an empty list.
  */
 struct rcm_pick rcm_pick_read(const struct rcm_pick_files *files);

@@ -189,8 +189,8 @@ void asker_write(const char *path, const char *text)
 }
 
 /*
- * Two exceptions. An alias of a name without that family: glibc says that it doesn't exist, though it does. A server that
- * refuses: glibc says so or so, depending on the transport.
+ * Two exceptions. An alias of a name without that family: glibc says that it doesn't exist, though it does. A server
+ * that refuses: glibc says so or so, depending on the transport.
  */
 bool asker_is_same(const struct outcome *ours, const struct outcome *theirs)
 {

@@ -18,7 +18,7 @@ struct outcome {
 	uint32_t ttl;
 	unsigned count;
 	uint64_t took_ms;
-	char text[OUTCOME_TEXT];	/* canonical name and addresses, or the EAI code: "two.test 192.0.2.1 2001:db8::1" */
+	char text[OUTCOME_TEXT];	/* canonical name and addresses, or the EAI code's text */
 	char why[256];			/* the answer's text */
 	uint64_t started;
 	struct rcm_dns_lookup *lookup;

@@ -92,7 +92,7 @@ static void test_f1_resolve_with_server_stopped_returns_at_once_and_others_go_on
 	user_write("/etc/resolv.conf", LIAR);
 }
 
-/* F7: a thousand ids wait for silent names; a live one is done at once. */
+/* F7: a thousand ids wait for silent names; a live one is done at once, before any of them. */
 static void test_f7_resolve_thousand_silent_ids_do_not_hold_up_a_live_one(void **state)
 {
 	struct user *u = users(1001);
@@ -102,7 +102,9 @@ static void test_f7_resolve_thousand_silent_ids_do_not_hold_up_a_live_one(void *
 	user_start(&u[1000], "live.liar.test", NULL, NULL);
 	assert_true(user_wait(&u[1000], 5000));
 	assert_int_equal(u[1000].status, 0);
-	assert_true(u[1000].took_ms < 300);
+	print_message("live after %.1f ms\n", u[1000].took_ms);
+	for (int i = 0; i < 1000; i++)
+		assert_false(u[i].done);
 	for (int i = 0; i < 1000; i++) {
 		assert_true(user_wait(&u[i], 20000));
 		assert_int_equal(u[i].status, -ETIMEDOUT);
@@ -153,15 +155,19 @@ static void test_f9_resolve_from_a_reactor_thread_never_stalls_it(void **state)
 	destroy_all(u, BEATS);
 }
 
+static void set_deadline(struct user *u, uint32_t ms)
+{
+	assert_int_equal(rdma_set_option(u->id, RDMA_OPTION_RAI, RAI_OPTION_DEADLINE_MS, &ms, sizeof(ms)), 0);
+}
+
 /* F10: one deadline covers everything. */
 static void test_f10_resolve_deadline_covers_the_lookup(void **state)
 {
-	uint32_t deadline = 500;
 	struct user u;
 
 	(void)state;
 	user_create(&u, NULL);
-	assert_int_equal(rdma_set_option(u.id, RDMA_OPTION_RAI, RAI_OPTION_DEADLINE_MS, &deadline, sizeof(deadline)), 0);
+	set_deadline(&u, 500);
 	user_ask(&u, "delay-3000.liar.test");
 	assert_int_equal(u.event, RDMA_CM_EVENT_ADDRINFO_ERROR);
 	assert_int_equal(u.status, -ETIMEDOUT);
@@ -181,8 +187,7 @@ static void test_f31_resolve_error_comes_within_10_ms_of_the_deadline(void **sta
 		uint32_t deadline = deadlines[i];
 		double best = 1e9;
 
-		assert_int_equal(rdma_set_option(u.id, RDMA_OPTION_RAI, RAI_OPTION_DEADLINE_MS, &deadline,
-						 sizeof(deadline)), 0);
+		set_deadline(&u, deadline);
 		for (int j = 0; j < 3; j++) {
 			user_ask(&u, "silent-f31.liar.test");
 			assert_int_equal(u.status, -ETIMEDOUT);

@@ -99,7 +99,8 @@ static void accept_tcp(struct rcm_source *listener, uint32_t events)
 static void open_server(struct sockaddr_in *sin)
 {
 	socklen_t len = sizeof(*sin);
-	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
 	*sin = (struct sockaddr_in){ .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	assert_int_equal(bind(fd, (struct sockaddr *)sin, len), 0);

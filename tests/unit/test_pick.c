@@ -56,6 +56,7 @@ static void test_pick_files_and_dns_in_either_order_or_alone_are_ours(void **sta
 		{ "hosts: dns files\n", { RCM_PICK_DNS, RCM_PICK_FILES } },
 		{ "hosts: files\n", { RCM_PICK_FILES, RCM_PICK_END } },
 		{ "hosts: dns\n", { RCM_PICK_DNS, RCM_PICK_END } },
+		{ "hosts:\n", { RCM_PICK_END, RCM_PICK_END } },
 		{ "passwd: nis\n# hosts: nis\n  hosts:\tfiles\tdns", { RCM_PICK_FILES, RCM_PICK_DNS } },
 	};
 
@@ -72,7 +73,7 @@ static void test_pick_anything_else_is_the_system_s(void **state)
 {
 	static const char *const lines[] = {
 		"hosts: files mdns4_minimal [NOTFOUND=return] dns\n", "hosts: files myhostname dns\n",
-		"hosts: files [NOTFOUND=return] dns\n", "hosts: files dns myhostname\n", "hosts:\n", "",
+		"hosts: files [NOTFOUND=return] dns\n", "hosts: files dns myhostname\n", "",
 		"hosts: files files\n", "hosts: FILES dns\n", "hosts: files dns # comment\n", "hostsx: files\n",
 		"hosts: files\nhosts: dns\n", "hosts files dns\n",
 	};
