@@ -167,7 +167,7 @@ int rcm_queues_create_qp(struct rcm_id *id, struct ibv_qp_init_attr_ex *attr)
 		goto out;
 	ret = init_qp(id, qp);
 	if (ret) {
-		ibv_destroy_qp(qp);
+		rcm_qp_free(qp);
 		goto out;
 	}
 	id->pub.qp = qp;
@@ -183,7 +183,7 @@ void rcm_queues_destroy_qp(struct rcm_id *id)
 {
 	if (!id->pub.qp)
 		return;
-	ibv_destroy_qp(id->pub.qp);
+	rcm_qp_free(id->pub.qp);
 	id->pub.qp = NULL;
 	free_cqs(id);
 	/* The domain may have been the caller's, who is free to end it now. */
@@ -246,7 +246,7 @@ void rcm_queues_destroy_srq(struct rcm_id *id)
 {
 	if (!id->pub.srq)
 		return;
-	ibv_destroy_srq(id->pub.srq);
+	rcm_srq_free(id->pub.srq);
 	id->pub.srq = NULL;
 	free_cq_of_srq(id);
 	if (!id->pub.qp && id->conn.device)

@@ -10,7 +10,7 @@ int rcm_host_start(struct rcm_flight *flight, const struct rcm_request *request)
 /* The flight won't land. */
 void rcm_host_cancel(struct rcm_flight *flight);
 
-/* The answer with what RDMA devices reach first; takes over a reference and gives one, maybe to the same. Never NULL. */
+/* The answer with what RDMA devices reach first; takes over a reference and gives one, maybe to the same. Not NULL. */
 struct rcm_answer *rcm_host_reach(struct rcm_answer *answer);
 
 /* The answer to a node that is no name: a number, or none at all. Never NULL; asks no network. */

@@ -66,6 +66,18 @@ int rcm_srq_new(struct ibv_context *verbs, struct ibv_srq_init_attr_ex *attr, st
 	return 0;
 }
 
+void rcm_qp_free(struct ibv_qp *qp)
+{
+	if (qp)
+		ibv_destroy_qp(qp);
+}
+
+void rcm_srq_free(struct ibv_srq *srq)
+{
+	if (srq)
+		ibv_destroy_srq(srq);
+}
+
 int rcm_qp_modify(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 {
 	return verbs_result(ibv_modify_qp(qp, attr, mask));

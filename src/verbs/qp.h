@@ -19,6 +19,10 @@ void rcm_cq_free(struct ibv_comp_channel *channel, struct ibv_cq *cq);
 int rcm_qp_new(struct ibv_context *verbs, struct ibv_qp_init_attr_ex *attr, struct ibv_qp **ret_qp);
 int rcm_srq_new(struct ibv_context *verbs, struct ibv_srq_init_attr_ex *attr, struct ibv_srq **ret_srq);
 
+/* End them; NULL: nothing. */
+void rcm_qp_free(struct ibv_qp *qp);
+void rcm_srq_free(struct ibv_srq *srq);
+
 int rcm_qp_modify(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask);
 
 /* To ERR: what is posted completes with a flush error. */

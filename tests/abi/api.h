@@ -15,6 +15,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <rdma/rai.h>
+#include <rdma/rdma_verbs.h>
 #include <stdbool.h>
 
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
