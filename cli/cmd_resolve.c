@@ -96,7 +96,7 @@ static void read_argument(struct argp_state *state, struct resolve *r, const cha
 	if (state->arg_num == 0)
 		r->node = r->passive && !*arg ? NULL : read_word(state, "NODE", arg, NODE_MAX);
 	else if (state->arg_num == 1)
-		r->service = read_word(state, "SERVICE", arg, SERVICE_NAME_MAX);
+		r->service = read_word(state, "SERVICE", arg, NODE_MAX);
 	else
 		argp_error(state, "one NODE and one SERVICE at most");
 }
