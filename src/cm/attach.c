@@ -95,13 +95,25 @@ static int query_addresses(struct rcm_id *id, const struct rcm_ucma *ucma)
 	return addr.node_guid ? query_gids(id, ucma) : 0;
 }
 
+/* The kernel knows an id on one descriptor only, and another thread may move it while an event is delivered. */
+static int ask_kernel(struct rcm_id *id, int (*query)(struct rcm_id *id, const struct rcm_ucma *ucma))
+{
+	struct rcm_channel *kernel;
+	bool moved;
+	int ret;
+
+	do {
+		kernel = rcm_id_kernel(id);
+		ret = kernel ? query(id, &kernel->ucma) : -ENODEV;
+		moved = ret == -EINVAL && !rcm_id_is_on(id, kernel);
+		rcm_channel_put(kernel);
+	} while (moved);
+	return ret;
+}
+
 int rcm_attach(struct rcm_id *id)
 {
-	struct rcm_channel *kernel = rcm_id_kernel(id);
-	int ret = kernel ? query_addresses(id, &kernel->ucma) : -ENODEV;
-
-	rcm_channel_put(kernel);
-	return ret;
+	return ask_kernel(id, query_addresses);
 }
 
 static void set_paths(struct rcm_id *id, struct ibv_sa_path_rec *paths, int count)
@@ -116,32 +128,30 @@ static void set_paths(struct rcm_id *id, struct ibv_sa_path_rec *paths, int coun
 	free(old);
 }
 
-int rcm_attach_paths(struct rcm_id *id)
+static int query_paths(struct rcm_id *id, const struct rcm_ucma *ucma)
 {
-	struct rcm_channel *kernel = rcm_id_kernel(id);
 	struct ibv_path_data data[RCM_UCMA_PATHS_MAX];
 	struct ibv_sa_path_rec *paths = NULL;
 	uint32_t count;
-	int ret = -ENODEV;
+	int ret;
 
-	if (!kernel)
-		goto out;
-	ret = rcm_ucma_query_path(&kernel->ucma, id->handle, data, &count);
+	ret = rcm_ucma_query_path(ucma, id->handle, data, &count);
 	if (ret)
-		goto out;
+		return ret;
 	if (count) {
 		paths = calloc(count, sizeof(*paths));
-		if (!paths) {
-			ret = -ENOMEM;
-			goto out;
-		}
+		if (!paths)
+			return -ENOMEM;
 	}
 	for (uint32_t i = 0; i < count; i++)
 		rcm_ucma_path_decode(&data[i].path, &paths[i]);
 	set_paths(id, paths, (int)count);
-out:
-	rcm_channel_put(kernel);
-	return ret;
+	return 0;
+}
+
+int rcm_attach_paths(struct rcm_id *id)
+{
+	return ask_kernel(id, query_paths);
 }
 
 void rcm_detach(struct rcm_id *id)

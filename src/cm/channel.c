@@ -317,6 +317,22 @@ static void catch_up_locked(struct rcm_channel *channel) RCM_REQUIRES(channel->l
 	pthread_setcancelstate(cancel, NULL);
 }
 
+void rcm_channel_catch_up(struct rcm_channel *channel)
+{
+	rcm_lock_acquire(&channel->lock);
+	catch_up_locked(channel);
+	show_locked(channel);
+	rcm_lock_release(&channel->lock);
+}
+
+void rcm_channel_look_again(struct rcm_channel *channel)
+{
+	struct epoll_event e = { .events = EPOLLIN };
+
+	if (channel->ucma.fd >= 0)
+		epoll_ctl(channel->pub.fd, EPOLL_CTL_MOD, channel->ucma.fd, &e);
+}
+
 void rcm_channel_post(struct rcm_channel *channel, struct rcm_event *event)
 {
 	rcm_lock_acquire(&channel->lock);

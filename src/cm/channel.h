@@ -65,6 +65,12 @@ int rcm_channel_get_of(struct rcm_channel *channel, uint32_t types, struct rcm_e
 /* Queues an event, taking it over. Caller holds event->id->lock, and channel is that id's. Can't fail. */
 void rcm_channel_post(struct rcm_channel *channel, struct rcm_event *event);
 
+/* Queues what the kernel has ready, each event with the descriptor that it came from. */
+void rcm_channel_catch_up(struct rcm_channel *channel);
+
+/* The kernel moved events here with a migrated id. It wakes nobody for them, so epoll has to be told to look. */
+void rcm_channel_look_again(struct rcm_channel *channel);
+
 /* Takes the undelivered events of an id out, into list (links: in_channel), which the caller keeps or discards. */
 void rcm_channel_withdraw(struct rcm_channel *channel, struct rcm_id *id, struct rcm_event_list *ret_list);
 

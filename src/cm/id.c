@@ -227,14 +227,38 @@ int rcm_id_destroy(struct rcm_id *id)
 	return 0;
 }
 
+bool rcm_id_is_on(struct rcm_id *id, const struct rcm_channel *channel)
+{
+	bool is_on;
+
+	rcm_lock_acquire(&id->lock);
+	is_on = id->channel == channel;
+	rcm_lock_release(&id->lock);
+	return is_on;
+}
+
+bool rcm_id_is_dead(struct rcm_id *id)
+{
+	bool dead;
+
+	rcm_lock_acquire(&id->lock);
+	dead = id->dead;
+	rcm_lock_release(&id->lock);
+	return dead;
+}
+
+/* The kernel leaves a request's new id on the old descriptor, where its commands go: so what waits there is read
+ * first. */
 static int migrate_in_kernel(struct rcm_id *id, struct rcm_channel *from, struct rcm_channel *to)
 {
 	uint32_t events;
 
 	if (!id->has_handle)
 		return 0;
-	return to->ucma.fd < 0 ? -ENODEV :
-	       rcm_ucma_migrate_id(&to->ucma, id->handle, from->ucma.fd, &events);
+	if (to->ucma.fd < 0)
+		return -ENODEV;
+	rcm_channel_catch_up(from);
+	return rcm_ucma_migrate_id(&to->ucma, id->handle, from->ucma.fd, &events);
 }
 
 /* Events that the engine queues meanwhile find the old channel or the new one, never neither. */
@@ -245,6 +269,7 @@ static void move_locked(struct rcm_id *id, struct rcm_channel *to, bool sync) RC
 	rcm_lock_assert_held(&id->lock);
 	rcm_channel_withdraw(id->channel, id, &list);
 	rcm_channel_adopt(to, &list);
+	rcm_channel_look_again(to);
 	id->channel = rcm_channel_ref(to);
 	id->pub.channel = &to->pub;
 	id->sync = sync;
@@ -261,16 +286,18 @@ int rcm_id_migrate(struct rcm_id *id, struct rcm_channel *to)
 	ret = sync ? rcm_channel_new(&to) : 0;
 	if (ret)
 		goto out;
+	/* One step: who finds the id gone from one descriptor finds it on the other. */
+	rcm_lock_acquire(&id->lock);
 	ret = migrate_in_kernel(id, from, to);
+	if (!ret)
+		move_locked(id, to, sync);
+	rcm_lock_release(&id->lock);
 	if (ret) {
 		if (sync)
 			rcm_channel_close(to);
 		goto out;
 	}
 	rcm_sync_ack(id);
-	rcm_lock_acquire(&id->lock);
-	move_locked(id, to, sync);
-	rcm_lock_release(&id->lock);
 	rcm_channel_put(from);		/* the id's reference */
 	rcm_id_wait_acked(id);
 	if (was_sync)

@@ -82,6 +82,12 @@ int rcm_id_bind(struct rcm_id *id, const struct sockaddr *addr);
 /* The channel whose descriptor takes the kernel's commands for it, with a reference; NULL: it has no kernel side. */
 struct rcm_channel *rcm_id_kernel(struct rcm_id *id);
 
+/* Whether it is on that channel now. */
+bool rcm_id_is_on(struct rcm_id *id, const struct rcm_channel *channel);
+
+/* Whether rcm_id_destroy() has begun. */
+bool rcm_id_is_dead(struct rcm_id *id);
+
 /* Queues an event, taking it over; true. false: the id is being destroyed, and the event is still the caller's. */
 bool rcm_id_post(struct rcm_id *id, struct rcm_event *event);
 bool rcm_id_post_locked(struct rcm_id *id, struct rcm_event *event) RCM_REQUIRES(id->lock);

@@ -38,10 +38,15 @@ static void keep_depths(struct rcm_id *id, const struct rdma_conn_param *asked)
 	rcm_lock_release(&id->lock);
 }
 
-/* Brings the new id to where its listener is: to a channel of its own where that one is synchronous. */
+/* Brings the new id to where its listener is, which may have moved since: to a channel of its own where that one is
+ * synchronous. */
 static int follow_listener(struct rcm_id *id, struct rcm_id *listener)
 {
-	return rcm_sync_is(listener) ? rcm_id_migrate(id, NULL) : 0;
+	struct rcm_channel *to = rcm_sync_is(listener) ? NULL : rcm_id_kernel(listener);
+	int ret = rcm_id_migrate(id, to);
+
+	rcm_channel_put(to);
+	return ret;
 }
 
 static int complete_request(struct rcm_event *event, struct rcm_id *id)

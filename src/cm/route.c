@@ -103,6 +103,9 @@ static int deliver_address(struct rcm_event *event)
 	struct rcm_id *id = event->id;
 	int timeout_ms, ret = rcm_attach(id);
 
+	/* Another thread destroys it, and its handle is nobody's now, or somebody else's. */
+	if (ret && rcm_id_is_dead(id))
+		return ret;
 	rcm_conn_param(event, id);
 	if (!end_chain(id, &timeout_ms)) {
 		if (ret)
@@ -131,6 +134,8 @@ static int deliver_route(struct rcm_event *event)
 {
 	int ret = rcm_attach_paths(event->id);
 
+	if (ret && rcm_id_is_dead(event->id))
+		return ret;
 	rcm_conn_param(event, event->id);
 	if (ret)
 		rcm_event_retype(event, RDMA_CM_EVENT_ROUTE_ERROR, ret);

@@ -150,6 +150,29 @@ static void test_id_migrated_in_the_kernel_from_the_old_descriptor(void **state)
 	rcm_channel_close(second);
 }
 
+/* A request that waits has its new id on the descriptor that it came to, whatever becomes of the listener. */
+static void test_id_migrated_has_what_waited_from_the_old_descriptor(void **state)
+{
+	struct rcm_channel *second;
+	struct rcm_event *event;
+
+	(void)state;
+	rcm_fake_ucma_expect(RDMA_USER_CM_CMD_CREATE_ID);
+	assert_int_equal(rcm_channel_new(&second), 0);
+	assert_int_equal(rcm_id_new(channel, NULL, RDMA_PS_TCP, IBV_QPT_RC, &id), 0);
+	rcm_fake_ucma_event_of(rcm_fake_ucma_last_handle(), RDMA_CM_EVENT_TIMEWAIT_EXIT, 0);
+	rcm_fake_ucma_expect(RDMA_USER_CM_CMD_MIGRATE_ID);
+	assert_int_equal(rcm_id_migrate(id, second), 0);
+	assert_false(is_readable(channel));
+	event = get_from(second);
+	assert_ptr_equal(event->id, id);
+	assert_ptr_equal(rcm_kernel_event_of(event)->channel, channel);
+	rcm_event_ack(event);
+	rcm_fake_ucma_expect(RDMA_USER_CM_CMD_DESTROY_ID);
+	assert_int_equal(rcm_id_destroy(id), 0);
+	rcm_channel_close(second);
+}
+
 static void test_id_bound_by_the_kernel_shows_what_the_kernel_says(void **state)
 {
 	struct sockaddr_in wanted = { .sin_family = AF_INET };
@@ -430,6 +453,7 @@ int main(void)
 		KERNEL(test_id_in_kernel_is_created_and_destroyed_there),
 		KERNEL(test_id_refused_by_the_kernel_leaves_nothing),
 		KERNEL(test_id_migrated_in_the_kernel_from_the_old_descriptor),
+		KERNEL(test_id_migrated_has_what_waited_from_the_old_descriptor),
 		KERNEL(test_id_bound_by_the_kernel_shows_what_the_kernel_says),
 		PLAIN(test_id_without_kernel_binds_to_the_port_of_a_gid),
 		PLAIN(test_id_without_kernel_refuses_what_it_cannot_bind),

@@ -124,7 +124,9 @@ static void test_migrate_listener_with_request_not_taken_brings_it_along(void)
 	event = vm_take(pair.listener.channel, RDMA_CM_EVENT_CONNECT_REQUEST);
 	pair.server = event->id;
 	TRY(rdma_ack_cm_event(event));
+	CHECK(pair.server->channel == pair.listener.channel);
 	vm_pair_accept(&pair, NULL, 0);
+	CHECK_EQ(vm_expect(pair.client_channel, RDMA_CM_EVENT_ESTABLISHED), 0);
 	CHECK_EQ(vm_expect(pair.server_channel, RDMA_CM_EVENT_ESTABLISHED), 0);
 	rdma_destroy_event_channel(first);
 	vm_pair_free(&pair);
