@@ -3,6 +3,7 @@
 #include "addr/build.h"
 
 #include <arpa/inet.h>
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,7 @@ static int block_new(const struct rcm_result *results, unsigned count, size_t ca
 	size_t routes = 0, size;
 	char *at;
 
+	assert(count > 0);
 	for (unsigned i = 0; i < count; i++)
 		routes += results[i].routes;
 	size = count * (sizeof(struct rdma_addrinfo) + 2 * sizeof(union rcm_sockaddr));

@@ -27,9 +27,10 @@ static struct {
 static void add(const char *name)
 {
 	struct netdev *netdev = &known.netdevs[known.count];
+	size_t len = strlen(name) + 1;
 	unsigned index;
 
-	if (strlen(name) >= sizeof(netdev->name) || known.count == RCM_NETDEVS_MAX)
+	if (len > sizeof(netdev->name) || known.count == RCM_NETDEVS_MAX)
 		return;
 	/* A GID table names the same interface again and again. */
 	for (unsigned i = 0; i < known.count; i++)
@@ -38,7 +39,7 @@ static void add(const char *name)
 	index = if_nametoindex(name);
 	if (!index)
 		return;
-	strcpy(netdev->name, name);
+	memcpy(netdev->name, name, len);
 	netdev->index = index;
 	known.count++;
 }
@@ -54,7 +55,7 @@ static unsigned each_entry(const char *directory, void (*fn)(const char *path, c
 	d = opendir(directory);
 	if (!d)
 		return 0;
-	while ((e = readdir(d))) {
+	while ((e = readdir(d))) {	/* NOLINT(concurrency-mt-unsafe): d is nobody else's */
 		if (e->d_name[0] == '.' ||
 		    snprintf(path, sizeof(path), "%s/%s", directory, e->d_name) >= (int)sizeof(path))
 			continue;

@@ -67,10 +67,11 @@ int rcm_service_number(const char *service, uint16_t *ret_port)
 
 static void forget(void)
 {
-	struct entry *entry, *next;
+	struct entry *entry = memory.entries, *next;
 
-	HASH_ITER(hh, memory.entries, entry, next) {
-		HASH_DEL(memory.entries, entry);
+	HASH_CLEAR(hh, memory.entries);
+	for (; entry; entry = next) {
+		next = entry->hh.next;
 		free(entry);
 	}
 }
@@ -101,7 +102,7 @@ static int ask(const char *service, bool udp)
 }
 
 /* Without memory for it the answer is only not kept. */
-static void remember(const char *key, int port)
+static void remember(const char *key, size_t size, int port)
 {
 	struct entry *entry;
 
@@ -110,7 +111,7 @@ static void remember(const char *key, int port)
 	entry = calloc(1, sizeof(*entry));
 	if (!entry)
 		return;
-	strcpy(entry->key, key);
+	memcpy(entry->key, key, size);
 	entry->port = port;
 	HASH_ADD_STR(memory.entries, key, entry);
 	if (!entry->hh.tbl)
@@ -120,17 +121,18 @@ static void remember(const char *key, int port)
 int rcm_service_port(const char *service, bool udp, uint16_t *ret_port)
 {
 	char key[SERVICE_LEN + 2] = { udp ? 'u' : 't' };
+	size_t len = strlen(service);
 	struct entry *entry;
 	int port;
 
-	if (strlen(service) > SERVICE_LEN)
+	if (len > SERVICE_LEN)
 		return -ENOENT;
-	strcpy(key + 1, service);
+	memcpy(key + 1, service, len);
 	refresh();
 	HASH_FIND_STR(memory.entries, key, entry);
 	port = entry ? entry->port : ask(service, udp);
 	if (!entry && (port >= 0 || port == -ENOENT))
-		remember(key, port);
+		remember(key, len + 2, port);
 	if (port < 0)
 		return port;
 	*ret_port = (uint16_t)port;

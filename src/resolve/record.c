@@ -67,8 +67,10 @@ void rcm_record_free(struct rcm_record_lookup *lookup)
 
 	if (!lookup)
 		return;
-	HASH_ITER(hh, lookup->paths, path, next) {
-		HASH_DEL(lookup->paths, path);
+	path = lookup->paths;
+	HASH_CLEAR(hh, lookup->paths);
+	for (; path; path = next) {
+		next = path->hh.next;
 		free(path);
 	}
 	free(lookup->records);
@@ -280,7 +282,7 @@ static int choose_ports(struct rcm_engine *engine, const struct rcm_gid *given, 
 	struct rcm_sa_port ports[RCM_SA_PORTS_MAX];
 	int n, count = 0;
 
-	if (memcmp(given, &any, sizeof(any))) {
+	if (memcmp(given, &any, sizeof(any)) != 0) {
 		gids[0] = *given;
 		return 1;
 	}
