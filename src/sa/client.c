@@ -225,13 +225,10 @@ static int client_path(struct rcm_sa *sa, const struct rcm_sa_path_query *q, rcm
 
 static void client_cancel(struct rcm_sa *sa, struct rcm_sa_query *query)
 {
-	struct rcm_link *link = query->txn.link;
-
 	(void)sa;
 	rcm_txn_cancel(&query->txn);
 	LIST_REMOVE(query, entry);
 	free(query);
-	rcm_link_pump(link);
 }
 
 static void client_stats(struct rcm_sa *sa, struct rcm_sa_stats *ret_stats)

@@ -158,6 +158,22 @@ static void test_link_question_cancelled_in_flight_keeps_its_place_until_the_ker
 	assert_int_equal(heard, 0);
 }
 
+static void test_link_questions_cancelled_one_after_the_other_all_free_their_places(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < RCM_SA_WINDOW; i++) {
+		start(i, 100000);
+		rcm_fake_umad_sent();
+		rcm_txn_cancel(&txns[i]);
+		pass_ms(10);
+	}
+	assert_int_equal(link.used, RCM_SA_WINDOW);
+	/* Their attempts end one by one, the last after 750 ms at most; the kernel has 100 ms more. */
+	for (unsigned i = 0; i < 850 + 1; i++)
+		pass_ms(1);
+	assert_int_equal(link.used, 0);
+}
+
 static void test_link_whose_device_fails_opens_it_again_and_asks_again(void **state)
 {
 	struct rcm_fake_sent sent;
@@ -271,6 +287,7 @@ int main(void)
 		TEST(test_link_question_that_waits_in_line_keeps_its_deadline),
 		TEST(test_link_question_cancelled_in_line_is_never_sent),
 		TEST(test_link_question_cancelled_in_flight_keeps_its_place_until_the_kernel_lets_go),
+		TEST(test_link_questions_cancelled_one_after_the_other_all_free_their_places),
 		TEST(test_link_whose_device_fails_opens_it_again_and_asks_again),
 		TEST(test_link_whose_device_is_gone_fails_its_questions),
 		TEST(test_link_that_never_takes_a_question_gives_up),

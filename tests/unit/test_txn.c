@@ -182,6 +182,25 @@ static void test_txn_met_with_silence_is_asked_again_with_a_new_id_and_more_pati
 	assert_int_equal(heard.status, 0);
 }
 
+/* F25: those who asked in the same moment don't ask again in the same moment. */
+static void test_txn_patience_is_not_always_the_same(void **state)
+{
+	struct rcm_fake_sent sent;
+	unsigned least = UINT32_MAX, most = 0;
+
+	(void)state;
+	for (unsigned i = 0; i < 100; i++) {
+		start(10000);
+		sent = rcm_fake_umad_sent();
+		least = sent.timeout_ms < least ? sent.timeout_ms : least;
+		most = sent.timeout_ms > most ? sent.timeout_ms : most;
+		rcm_fake_umad_answer(&sent, 0, sizeof(record), record, sizeof(record));
+		turn();
+	}
+	assert_in_range(least, 500, 560);
+	assert_in_range(most, 690, 750);
+}
+
 static void test_txn_met_with_silence_throughout_is_etimedout_at_the_deadline_and_never_enoent(void **state)
 {
 	(void)state;
@@ -461,6 +480,7 @@ int main(void)
 		TEST(test_txn_met_with_busy_is_asked_again_after_a_growing_pause),
 		TEST(test_txn_met_with_busy_through_every_retry_is_ebusy),
 		TEST(test_txn_met_with_silence_is_asked_again_with_a_new_id_and_more_patience),
+		TEST(test_txn_patience_is_not_always_the_same),
 		TEST(test_txn_met_with_silence_throughout_is_etimedout_at_the_deadline_and_never_enoent),
 		TEST(test_txn_busy_first_and_silent_then_is_etimedout),
 		TEST(test_txn_the_kernel_never_tells_of_is_asked_again),
