@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -168,6 +169,32 @@ static void test_process_has_no_descriptor_that_survives_exec(void **state)
 	assert_true(ours >= 2);
 }
 
+/* F23: whatever fails, the streams are the application's. */
+static void test_process_hears_nothing_on_its_streams(void **state)
+{
+	int screen = dup(STDERR_FILENO), out = dup(STDOUT_FILENO), fd = memfd_create("streams", MFD_CLOEXEC);
+	struct sockaddr_in in = { .sin_family = AF_INET };
+	struct rdma_addrinfo *list;
+	off_t len;
+
+	(void)state;
+	fflush(NULL);
+	dup2(fd, STDERR_FILENO);
+	dup2(fd, STDOUT_FILENO);
+	(void)rdma_bind_addr(id, (struct sockaddr *)&in);
+	(void)rdma_resolve_addr(id, NULL, (struct sockaddr *)&in, 100);
+	(void)rdma_getaddrinfo("192.0.2.1", "no-such-service", NULL, &list);
+	(void)rdma_get_devices(NULL);
+	(void)resolve_once(id, channel);
+	len = lseek(fd, 0, SEEK_END);
+	dup2(screen, STDERR_FILENO);
+	dup2(out, STDOUT_FILENO);
+	close(screen);
+	close(out);
+	close(fd);
+	assert_int_equal(len, 0);
+}
+
 /* F35: dlclose can't unmap code that runs. */
 static void test_library_closed_while_it_resolves_stays_mapped(void **state)
 {
@@ -226,6 +253,7 @@ int main(void)
 		API_TEST(test_process_has_one_more_thread_that_takes_no_signals),
 		API_TEST(test_process_gets_back_every_descriptor),
 		API_TEST(test_process_has_no_descriptor_that_survives_exec),
+		API_TEST(test_process_hears_nothing_on_its_streams),
 		API_TEST(test_library_closed_while_it_resolves_stays_mapped),
 		API_TEST(test_thread_cancelled_in_any_call_leaves_the_library_usable),
 	};
