@@ -385,6 +385,8 @@ struct rdma_cm_join_mc_attr_ex {
  * Joins a group. MULTICAST_JOIN or MULTICAST_ERROR follows, with context in param.ud.private_data; the id's QP is
  * attached then, unless the membership is send-only. A synchronous id waits. errno: EINVAL, ENOTSUP (unknown bit or
  * flag), EAFNOSUPPORT, ENOMEM, and the kernel's.
+ * attached then, unless the membership is send-only. A synchronous id waits. errno: EINVAL, ENOTSUP (unknown bit),
+ * EAFNOSUPPORT, ENOMEM, and the kernel's.
  */
 int rdma_join_multicast(struct rdma_cm_id *id, struct sockaddr *addr, void *context);
 int rdma_join_multicast_ex(struct rdma_cm_id *id, struct rdma_cm_join_mc_attr_ex *mc_join_attr, void *context);

@@ -39,7 +39,7 @@ static int join_ex(struct rdma_cm_id *id, const struct rdma_cm_join_mc_attr_ex *
 	if (attr->comp_mask & RDMA_CM_JOIN_MC_ATTR_JOIN_FLAGS)
 		flags = attr->join_flags;
 	if (flags >= RDMA_MC_JOIN_FLAG_RESERVED)
-		return -ENOTSUP;
+		return -EINVAL;
 	return join(id, attr->addr, (uint16_t)flags, context);
 }
 

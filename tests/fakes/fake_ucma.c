@@ -9,6 +9,7 @@
 #include <sys/queue.h>
 #include <unistd.h>
 
+#include "addr/sockaddr.h"
 #include "test.h"
 #include "ucma/ucma.h"
 
@@ -33,6 +34,7 @@ struct rcm_fake_step {
 struct fake_id {
 	LIST_ENTRY(fake_id) link;
 	uint32_t handle;
+	uint32_t member;		/* of a membership: the id that it goes with */
 	uint64_t uid;
 	int fd;
 	uint32_t events_read;
@@ -55,6 +57,7 @@ static uint8_t last_body[BODY_MAX];
 static size_t last_body_len;
 static bool is_lenient;
 static int open_result;
+static struct rdma_ucm_query_addr_resp bound;
 static char failure[256];
 
 static void note_failure(const char *what, uint32_t command)
@@ -167,23 +170,34 @@ static int get_event(int fd, const uint8_t *body, uint16_t room)
 	return 0;
 }
 
-static int destroy_id(uint32_t command, const uint8_t *body, uint16_t room)
+static void forget_id(struct fake_id *id)
 {
-	const struct rdma_ucm_destroy_id *in = (const void *)body;
-	struct rdma_ucm_destroy_id_resp out;
-	struct fake_id *id = find_id(in->id);
 	struct fake_event *event, *next;
 
-	if (!id)
-		return -ENOENT;
-	out.events_reported = id->events_read;
 	for (event = TAILQ_FIRST(&events); event; event = next) {
 		next = TAILQ_NEXT(event, link);
-		if (event->counted_on == in->id)
+		if (event->counted_on == id->handle)
 			drop_event(event);
 	}
 	LIST_REMOVE(id, link);
 	free(id);
+}
+
+static int destroy_id(uint32_t command, const uint8_t *body, uint16_t room)
+{
+	const struct rdma_ucm_destroy_id *in = (const void *)body;
+	struct rdma_ucm_destroy_id_resp out;
+	struct fake_id *id = find_id(in->id), *member, *next;
+
+	if (!id)
+		return -ENOENT;
+	out.events_reported = id->events_read;
+	for (member = LIST_FIRST(&ids); member; member = next) {
+		next = LIST_NEXT(member, link);
+		if (member->member == in->id)
+			forget_id(member);
+	}
+	forget_id(id);
 	write_answer(command, body, room, &out, sizeof(out));
 	return 0;
 }
@@ -210,6 +224,36 @@ static int migrate_id(int fd, const uint8_t *body, uint16_t room)
 	return 0;
 }
 
+static void answer_query(const uint8_t *body, uint16_t room)
+{
+	const struct rdma_ucm_query *in = (const void *)body;
+	struct rdma_ucm_query_addr_resp gids = { .pkey = 0xffff, .node_guid = bound.node_guid };
+	struct {
+		struct rdma_ucm_query_path_resp head;
+		struct ibv_path_data path;
+	} path = { .head.num_paths = bound.node_guid ? 1 : 0, .path.path.tclass = 0x77 };
+
+	if (in->option == RDMA_USER_CM_QUERY_ADDR) {
+		write_answer(RDMA_USER_CM_CMD_QUERY, body, room, &bound, sizeof(bound));
+	} else if (in->option == RDMA_USER_CM_QUERY_PATH) {
+		write_answer(RDMA_USER_CM_CMD_QUERY, body, room, &path, sizeof(path));
+	} else {
+		rcm_sockaddr_ib((void *)&gids.src_addr, (const uint8_t[16]){ 0xfe, 0x80, [15] = 1 }, 0, 0, 0);
+		rcm_sockaddr_ib((void *)&gids.dst_addr, (const uint8_t[16]){ 0xfe, 0x80, [15] = 2 }, 0, 0, 0);
+		write_answer(RDMA_USER_CM_CMD_QUERY, body, room, &gids, sizeof(gids));
+	}
+}
+
+static void answer_qp_attr(const uint8_t *body, uint16_t room)
+{
+	const struct rdma_ucm_init_qp_attr *in = (const void *)body;
+	struct ib_uverbs_qp_attr attr = {
+		.qp_attr_mask = IBV_QP_STATE, .qp_state = in->qp_state, .max_rd_atomic = 1, .max_dest_rd_atomic = 2,
+	};
+
+	write_answer(RDMA_USER_CM_CMD_INIT_QP_ATTR, body, room, &attr, sizeof(attr));
+}
+
 /* What a small kernel would do with a command that no step is about. */
 static int serve(int fd, uint32_t command, const uint8_t *body, uint16_t room)
 {
@@ -222,7 +266,8 @@ static int serve(int fd, uint32_t command, const uint8_t *body, uint16_t room)
 		write_answer(command, body, room, &created, sizeof(created));
 		return 0;
 	case RDMA_USER_CM_CMD_JOIN_MCAST:
-		add_id(created.id, ((const struct rdma_ucm_join_mcast *)(const void *)body)->uid, fd);
+		add_id(created.id, ((const struct rdma_ucm_join_mcast *)(const void *)body)->uid, fd)->member =
+			((const struct rdma_ucm_join_mcast *)(const void *)body)->id;
 		write_answer(command, body, room, &created, sizeof(created));
 		return 0;
 	case RDMA_USER_CM_CMD_DESTROY_ID:
@@ -230,6 +275,12 @@ static int serve(int fd, uint32_t command, const uint8_t *body, uint16_t room)
 		return destroy_id(command, body, room);
 	case RDMA_USER_CM_CMD_MIGRATE_ID:
 		return migrate_id(fd, body, room);
+	case RDMA_USER_CM_CMD_QUERY:
+		answer_query(body, room);
+		return 0;
+	case RDMA_USER_CM_CMD_INIT_QP_ATTR:
+		answer_qp_attr(body, room);
+		return 0;
 	default:
 		if (response_offset(command) >= 0)
 			write_answer(command, body, room, zeros, sizeof(zeros));
@@ -367,6 +418,7 @@ void rcm_fake_ucma_use(void)
 	last_handle = 0;
 	open_result = 0;
 	is_lenient = false;
+	memset(&bound, 0, sizeof(bound));
 	rcm_ucma_replace(&fake_ops);
 }
 
@@ -402,6 +454,26 @@ void rcm_fake_ucma_done(void)
 void rcm_fake_ucma_lenient(bool lenient)
 {
 	is_lenient = lenient;
+}
+
+static void parse(struct __kernel_sockaddr_storage *to, const char *text)
+{
+	union rcm_sockaddr sa;
+
+	if (!text)
+		return;
+	assert_int_equal(rcm_sockaddr_parse(text, AF_UNSPEC, &sa), 1);
+	memcpy(to, &sa, sizeof(sa));
+}
+
+void rcm_fake_ucma_bind(uint64_t node_guid, uint32_t index, const char *src, const char *dst)
+{
+	memset(&bound, 0, sizeof(bound));
+	bound.node_guid = node_guid;
+	bound.ibdev_index = index;
+	bound.port_num = node_guid ? 1 : 0;
+	parse(&bound.src_addr, src);
+	parse(&bound.dst_addr, dst);
 }
 
 void rcm_fake_ucma_open_result(int result)

@@ -28,6 +28,9 @@ void rcm_fake_ucma_done(void);
 
 void rcm_fake_ucma_lenient(bool lenient);
 
+/* Lenient, every id is bound to this device from now on (guid 0: to none), at port 1, with these addresses. */
+void rcm_fake_ucma_bind(uint64_t node_guid, uint32_t index, const char *src, const char *dst);
+
 /* What opening says from now on: 0, or -errno. */
 void rcm_fake_ucma_open_result(int result);
 

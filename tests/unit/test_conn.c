@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Connections: what is asked of the kernel, what the queue pair goes through, what the application sees. */
+#include "cm/conn.h"
+
+#include <errno.h>
+
+#include "cm/queues.h"
+#include "fake_ucma.h"
+#include "fake_verbs.h"
+#include "test.h"
+#include "world.h"
+
+static void end(struct rcm_id *id)
+{
+	rcm_queues_destroy_qp(id);
+	rcm_id_destroy(id);
+}
+
+/* ---- Asking ---- */
+
+static void test_connect_without_parameters_asks_for_the_most(void **state)
+{
+	struct rcm_id *id = rcm_world_id_with_qp(RDMA_PS_TCP);
+	struct rdma_ucm_connect sent;
+
+	(void)state;
+	assert_int_equal(rcm_conn_connect(id, NULL), 0);
+	sent = rcm_world_last(rdma_ucm_connect);
+	assert_int_equal(sent.id, id->handle);
+	assert_int_equal(sent.conn_param.qp_num, id->pub.qp->qp_num);
+	assert_int_equal(sent.conn_param.responder_resources, 16);
+	assert_int_equal(sent.conn_param.initiator_depth, 32);
+	assert_int_equal(sent.conn_param.retry_count, 7);
+	assert_int_equal(sent.conn_param.rnr_retry_count, 7);
+	assert_int_equal(sent.ece.vendor_id, 0x2c9);
+	end(id);
+}
+
+static void test_connect_255_means_what_the_device_can_do(void **state)
+{
+	const struct rdma_conn_param param = {
+		.responder_resources = RDMA_MAX_RESP_RES, .initiator_depth = RDMA_MAX_INIT_DEPTH, .qp_num = 5, .srq = 1,
+	};
+	struct rcm_id *id = rcm_world_id(RDMA_PS_TCP);
+	struct rdma_ucm_connect sent;
+
+	(void)state;
+	assert_int_equal(rcm_conn_connect(id, &param), 0);
+	sent = rcm_world_last(rdma_ucm_connect);
+	assert_int_equal(sent.conn_param.responder_resources, 16);
+	assert_int_equal(sent.conn_param.initiator_depth, 32);
+	/* Without a QP the caller's is named. */
+	assert_int_equal(sent.conn_param.qp_num, 5);
+	assert_int_equal(sent.conn_param.srq, 1);
+	rcm_id_destroy(id);
+}
+
+static void test_connect_beyond_the_device_is_refused(void **state)
+{
+	const struct rdma_conn_param resources = { .responder_resources = 17 }, depth = { .initiator_depth = 33 };
+	struct rcm_id *id = rcm_world_id(RDMA_PS_TCP);
+
+	(void)state;
+	assert_int_equal(rcm_conn_connect(id, &resources), -EINVAL);
+	assert_int_equal(rcm_conn_connect(id, &depth), -EINVAL);
+	assert_int_equal(rcm_conn_accept(id, &depth), -EINVAL);
+	rcm_id_destroy(id);
+}
+
+static void test_connect_of_datagrams_needs_no_depths(void **state)
+{
+	const struct rdma_conn_param param = { .responder_resources = 200, .private_data = "x", .private_data_len = 1 };
+	struct rcm_id *id = rcm_world_id_with_qp(RDMA_PS_UDP);
+
+	(void)state;
+	assert_int_equal(rcm_fake_verbs_state(id->pub.qp), IBV_QPS_RTS);
+	assert_int_equal(rcm_conn_connect(id, &param), 0);
+	assert_int_equal(rcm_world_last(rdma_ucm_connect).conn_param.qp_num, id->pub.qp->qp_num);
+	end(id);
+}
+
+/* ---- The peer's answer ---- */
+
+static void test_response_with_qp_ends_the_handshake(void **state)
+{
+	struct rcm_id *id = rcm_world_id_with_qp(RDMA_PS_TCP);
+	unsigned accepts = rcm_fake_ucma_count(RDMA_USER_CM_CMD_ACCEPT);
+	struct rdma_cm_event *event;
+
+	(void)state;
+	assert_int_equal(rcm_fake_verbs_state(id->pub.qp), IBV_QPS_INIT);
+	assert_int_equal(rcm_conn_connect(id, NULL), 0);
+	event = rcm_world_event(id, RDMA_CM_EVENT_CONNECT_RESPONSE, 0, RDMA_CM_EVENT_ESTABLISHED);
+	assert_int_equal(event->status, 0);
+	assert_int_equal(rcm_fake_verbs_state(id->pub.qp), IBV_QPS_RTS);
+	/* As negotiated: the kernel's number is not replaced. */
+	assert_int_equal(rcm_fake_verbs_last_attr.max_rd_atomic, 1);
+	assert_int_equal(rcm_fake_ucma_count(RDMA_USER_CM_CMD_ACCEPT), accepts + 1);
+	assert_int_equal(rcm_world_last(rdma_ucm_accept).conn_param.valid, 0);
+	rcm_world_ack(event);
+	end(id);
+}
+
+static void test_response_without_qp_is_the_applications_to_establish(void **state)
+{
+	struct rcm_id *id = rcm_world_id(RDMA_PS_TCP);
+	unsigned accepts = rcm_fake_ucma_count(RDMA_USER_CM_CMD_ACCEPT);
+
+	(void)state;
+	rcm_world_ack(rcm_world_event(id, RDMA_CM_EVENT_CONNECT_RESPONSE, 0, RDMA_CM_EVENT_CONNECT_RESPONSE));
+	assert_int_equal(rcm_fake_ucma_count(RDMA_USER_CM_CMD_ACCEPT), accepts);
+	assert_int_equal(rcm_conn_establish(id), 0);
+	assert_int_equal(rcm_world_last(rdma_ucm_accept).conn_param.valid, 0);
+	rcm_id_destroy(id);
+}
+
+static void test_establish_with_qp_is_refused(void **state)
+{
+	struct rcm_id *id = rcm_world_id_with_qp(RDMA_PS_TCP);
+
+	(void)state;
+	assert_int_equal(rcm_conn_establish(id), -EINVAL);
+	end(id);
+}
+
+static void test_response_that_qp_cannot_follow_is_one_connect_error(void **state)
+{
+	struct rcm_id *id = rcm_world_id_with_qp(RDMA_PS_TCP);
+	unsigned rejects = rcm_fake_ucma_count(RDMA_USER_CM_CMD_REJECT);
+	struct rdma_cm_event *event;
+
+	(void)state;
+	rcm_fake_verbs_fail(FAKE_MODIFY_QP, ENOMEM);
+	event = rcm_world_event(id, RDMA_CM_EVENT_CONNECT_RESPONSE, 0, RDMA_CM_EVENT_CONNECT_ERROR);
+	assert_int_equal(event->status, -ENOMEM);
+	assert_int_equal(rcm_fake_ucma_count(RDMA_USER_CM_CMD_REJECT), rejects + 1);
+	rcm_world_ack(event);
+	rcm_fake_verbs_fail(FAKE_MODIFY_QP, 0);
+	/* The application knows: what the kernel tells of the same end is not delivered. */
+	rcm_fake_ucma_event_of(id->handle, RDMA_CM_EVENT_REJECTED, 28);
+	rcm_fake_ucma_event_of(id->handle, RDMA_CM_EVENT_DISCONNECTED, 0);
+	rcm_world_expect_quiet();
+	end(id);
+}
+
+static void test_response_that_kernel_does_not_confirm_is_a_connect_error(void **state)
+{
+	struct rcm_id *id = rcm_world_id_with_qp(RDMA_PS_TCP);
+	struct rdma_cm_event *event;
+
+	(void)state;
+	rcm_fake_step_error(rcm_fake_ucma_expect(RDMA_USER_CM_CMD_ACCEPT), ETIMEDOUT);
+	event = rcm_world_event(id, RDMA_CM_EVENT_CONNECT_RESPONSE, 0, RDMA_CM_EVENT_CONNECT_ERROR);
+	assert_int_equal(event->status, -ETIMEDOUT);
+	assert_int_equal(rcm_fake_verbs_state(id->pub.qp), IBV_QPS_ERR);
+	rcm_world_ack(event);
+	end(id);
+}
+
+static void test_rejected_moves_qp_to_error_and_keeps_reason(void **state)
+{
+	struct rcm_id *id = rcm_world_id_with_qp(RDMA_PS_TCP);
+	struct rdma_ucm_event_resp raw = {
+		.uid = id->uid, .id = id->handle, .event = RDMA_CM_EVENT_REJECTED, .status = 28,
+		.param.conn = { .private_data = "no", .private_data_len = 148 },
+	};
+	struct rdma_cm_event *event;
+
+	(void)state;
+	rcm_fake_ucma_event(rcm_world_channel->ucma.fd, &raw);
+	event = rcm_world_take(RDMA_CM_EVENT_REJECTED);
+	assert_int_equal(event->status, 28);
+	assert_int_equal(event->param.conn.private_data_len, 148);
+	assert_string_equal(event->param.conn.private_data, "no");
+	assert_int_equal(rcm_fake_verbs_state(id->pub.qp), IBV_QPS_ERR);
+	rcm_world_ack(event);
+	end(id);
+}
+
+/* ---- Answering ---- */
+
+static struct rcm_id *requested(const struct rdma_ucm_conn_param *param, struct rcm_id *listener)
+{
+	struct rdma_cm_event *event;
+	struct rcm_id *id;
+
+	rcm_fake_ucma_connect_request(listener->handle, param);
+	event = rcm_world_take(RDMA_CM_EVENT_CONNECT_REQUEST);
+	id = rcm_id_of(event->id);
+	rcm_world_ack(event);
+	return id;
+}
+
+static void test_accept_without_parameters_answers_what_was_asked(void **state)
+{
+	const struct rdma_ucm_conn_param asked = { .responder_resources = 3, .initiator_depth = 200 };
+	struct rcm_id *listener = rcm_world_id(RDMA_PS_TCP), *id = requested(&asked, listener);
+	struct ibv_qp_init_attr_ex attr = { .qp_type = IBV_QPT_RC };
+	struct rdma_ucm_accept sent;
+
+	(void)state;
+	assert_int_equal(rcm_queues_create_qp(id, &attr), 0);
+	assert_int_equal(rcm_conn_accept(id, NULL), 0);
+	sent = rcm_world_last(rdma_ucm_accept);
+	assert_int_equal(sent.id, id->handle);
+	assert_true(sent.uid == id->uid);
+	assert_int_equal(sent.conn_param.valid, 1);
+	assert_int_equal(sent.conn_param.responder_resources, 3);
+	assert_int_equal(sent.conn_param.initiator_depth, 32);
+	assert_int_equal(sent.conn_param.qp_num, id->pub.qp->qp_num);
+	assert_int_equal(rcm_fake_verbs_state(id->pub.qp), IBV_QPS_RTS);
+	assert_int_equal(rcm_fake_verbs_last_attr.max_rd_atomic, 32);
+	rcm_world_ack(rcm_world_event(id, RDMA_CM_EVENT_ESTABLISHED, 0, RDMA_CM_EVENT_ESTABLISHED));
+	end(id);
+	rcm_id_destroy(listener);
+}
+
+static void test_accept_that_fails_leaves_qp_in_error(void **state)
+{
+	const struct rdma_ucm_conn_param asked = { .responder_resources = 1 };
+	struct rcm_id *listener = rcm_world_id(RDMA_PS_TCP), *id = requested(&asked, listener);
+	struct ibv_qp_init_attr_ex attr = { .qp_type = IBV_QPT_RC };
+
+	(void)state;
+	assert_int_equal(rcm_queues_create_qp(id, &attr), 0);
+	rcm_fake_step_error(rcm_fake_ucma_expect(RDMA_USER_CM_CMD_ACCEPT), EINVAL);
+	assert_int_equal(rcm_conn_accept(id, NULL), -EINVAL);
+	assert_int_equal(rcm_fake_verbs_state(id->pub.qp), IBV_QPS_ERR);
+	end(id);
+	rcm_id_destroy(listener);
+}
+
+static void test_reject_sends_reason_and_data(void **state)
+{
+	struct rcm_id *listener = rcm_world_id(RDMA_PS_TCP), *id = requested(NULL, listener);
+	struct rdma_ucm_reject sent;
+
+	(void)state;
+	assert_int_equal(rcm_conn_reject(id, 28, "full", 4), 0);
+	sent = rcm_world_last(rdma_ucm_reject);
+	assert_int_equal(sent.reason, 28);
+	assert_int_equal(sent.private_data_len, 4);
+	assert_memory_equal(sent.private_data, "full", 4);
+	rcm_id_destroy(id);
+	rcm_id_destroy(listener);
+}
+
+/* ---- The end ---- */
+
+static void test_disconnect_moves_qp_to_error_first(void **state)
+{
+	struct rcm_id *id = rcm_world_id_with_qp(RDMA_PS_TCP);
+	unsigned before = rcm_fake_ucma_count(RDMA_USER_CM_CMD_DISCONNECT);
+
+	(void)state;
+	rcm_fake_verbs_fail(FAKE_MODIFY_QP, EIO);
+	assert_int_equal(rcm_conn_disconnect(id), -EIO);
+	assert_int_equal(rcm_fake_ucma_count(RDMA_USER_CM_CMD_DISCONNECT), before);
+	rcm_fake_verbs_fail(FAKE_MODIFY_QP, 0);
+	assert_int_equal(rcm_conn_disconnect(id), 0);
+	assert_int_equal(rcm_fake_verbs_state(id->pub.qp), IBV_QPS_ERR);
+	assert_int_equal(rcm_fake_ucma_count(RDMA_USER_CM_CMD_DISCONNECT), before + 1);
+	rcm_world_ack(rcm_world_event(id, RDMA_CM_EVENT_DISCONNECTED, 0, RDMA_CM_EVENT_DISCONNECTED));
+	end(id);
+}
+
+static void test_notify_passes_the_event_on(void **state)
+{
+	struct rcm_id *id = rcm_world_id(RDMA_PS_TCP);
+
+	(void)state;
+	assert_int_equal(rcm_conn_notify(id, IBV_EVENT_COMM_EST), 0);
+	assert_int_equal(rcm_world_last(rdma_ucm_notify).event, IBV_EVENT_COMM_EST);
+	rcm_id_destroy(id);
+}
+
+/* F22: a removed device really goes when its last id does. */
+static void test_removal_lets_the_device_go_with_its_last_id(void **state)
+{
+	struct rcm_id *id = rcm_world_id(RDMA_PS_TCP);
+
+	(void)state;
+	assert_int_equal(rcm_fake_verbs_open_now(0), 1);
+	rcm_world_ack(rcm_world_event(id, RDMA_CM_EVENT_DEVICE_REMOVAL, 0, RDMA_CM_EVENT_DEVICE_REMOVAL));
+	assert_int_equal(rcm_fake_verbs_open_now(0), 1);
+	rcm_id_destroy(id);
+	assert_int_equal(rcm_fake_verbs_open_now(0), 0);
+}
+
+static void test_every_other_event_is_delivered_as_it_is(void **state)
+{
+	static const struct { enum rdma_cm_event_type type; int status; } events[] = {
+		{ RDMA_CM_EVENT_ROUTE_ERROR, -ETIMEDOUT }, { RDMA_CM_EVENT_CONNECT_ERROR, -EINVAL },
+		{ RDMA_CM_EVENT_UNREACHABLE, -ETIMEDOUT }, { RDMA_CM_EVENT_ADDR_CHANGE, 0 },
+		{ RDMA_CM_EVENT_TIMEWAIT_EXIT, 0 }, { RDMA_CM_EVENT_ESTABLISHED, 0 },
+	};
+	struct rcm_id *id = rcm_world_id(RDMA_PS_TCP);
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(events) / sizeof(*events); i++) {
+		struct rdma_cm_event *event =
+			rcm_world_event(id, events[i].type, events[i].status, events[i].type);
+
+		assert_int_equal(event->status, events[i].status);
+		rcm_world_ack(event);
+	}
+	rcm_id_destroy(id);
+}
+
+static void test_event_of_datagrams_has_the_peers_address(void **state)
+{
+	struct rcm_id *id = rcm_world_id(RDMA_PS_UDP);
+	struct rdma_ucm_event_resp raw = {
+		.uid = id->uid, .id = id->handle, .event = RDMA_CM_EVENT_ESTABLISHED,
+		.param.ud = { .qp_num = 77, .qkey = RDMA_UDP_QKEY, .ah_attr.dlid = 5 },
+	};
+	struct rdma_cm_event *event;
+
+	(void)state;
+	rcm_fake_ucma_event(rcm_world_channel->ucma.fd, &raw);
+	event = rcm_world_take(RDMA_CM_EVENT_ESTABLISHED);
+	assert_int_equal(event->param.ud.qp_num, 77);
+	assert_int_equal(event->param.ud.qkey, RDMA_UDP_QKEY);
+	assert_int_equal(event->param.ud.ah_attr.dlid, 5);
+	rcm_world_ack(event);
+	rcm_id_destroy(id);
+}
+
+static void test_calls_without_kernel_are_enodev(void **state)
+{
+	const struct rdma_conn_param param = { .qp_num = 1 };
+	struct rcm_channel *channel;
+	struct rcm_id *id;
+
+	(void)state;
+	rcm_fake_ucma_open_result(-ENODEV);
+	assert_int_equal(rcm_channel_new(&channel), 0);
+	assert_int_equal(rcm_id_new(channel, NULL, RDMA_PS_TCP, IBV_QPT_RC, &id), 0);
+	assert_int_equal(rcm_conn_connect(id, &param), -ENODEV);
+	assert_int_equal(rcm_conn_accept(id, &param), -ENODEV);
+	assert_int_equal(rcm_conn_establish(id), -ENODEV);
+	assert_int_equal(rcm_conn_reject(id, 0, NULL, 0), -ENODEV);
+	assert_int_equal(rcm_conn_disconnect(id), -ENODEV);
+	assert_int_equal(rcm_conn_notify(id, IBV_EVENT_COMM_EST), -ENODEV);
+	rcm_id_destroy(id);
+	rcm_channel_close(channel);
+}
+
+int main(void)
+{
+#define T(name) cmocka_unit_test_setup_teardown(name, rcm_world_before, rcm_world_after)
+	const struct CMUnitTest tests[] = {
+		T(test_connect_without_parameters_asks_for_the_most),
+		T(test_connect_255_means_what_the_device_can_do),
+		T(test_connect_beyond_the_device_is_refused),
+		T(test_connect_of_datagrams_needs_no_depths),
+		T(test_response_with_qp_ends_the_handshake),
+		T(test_response_without_qp_is_the_applications_to_establish),
+		T(test_establish_with_qp_is_refused),
+		T(test_response_that_qp_cannot_follow_is_one_connect_error),
+		T(test_response_that_kernel_does_not_confirm_is_a_connect_error),
+		T(test_rejected_moves_qp_to_error_and_keeps_reason),
+		T(test_accept_without_parameters_answers_what_was_asked),
+		T(test_accept_that_fails_leaves_qp_in_error),
+		T(test_reject_sends_reason_and_data),
+		T(test_disconnect_moves_qp_to_error_first),
+		T(test_notify_passes_the_event_on),
+		T(test_removal_lets_the_device_go_with_its_last_id),
+		T(test_every_other_event_is_delivered_as_it_is),
+		T(test_event_of_datagrams_has_the_peers_address),
+		T(test_calls_without_kernel_are_enodev),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

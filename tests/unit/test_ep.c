@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Endpoints: synchronous, so the kernel's events are put before the reader by a thread beside. */
+#include "cm/ep.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+
+#include "addr/sockaddr.h"
+#include "cm/conn.h"
+#include "cm/queues.h"
+#include "cm/sync.h"
+#include "fake_ucma.h"
+#include "fake_verbs.h"
+#include "test.h"
+#include "world.h"
+
+static union rcm_sockaddr src, dst;
+static struct rdma_addrinfo info;
+
+static int before(void **state)
+{
+	src = dst = (union rcm_sockaddr){ .in.sin_family = AF_INET };
+	dst.in.sin_addr.s_addr = htonl(0xc0000202);
+	info = (struct rdma_addrinfo){
+		.ai_port_space = RDMA_PS_TCP, .ai_qp_type = IBV_QPT_RC,
+		.ai_dst_addr = &dst.sa, .ai_dst_len = sizeof(dst.in),
+	};
+	return rcm_world_before(state);
+}
+
+/* Answers a command, once it was given, with an event. */
+struct answer {
+	uint32_t command;
+	enum rdma_cm_event_type type;
+	int status;
+	unsigned count_before;
+};
+
+static void *answer_in_turn(void *arg)
+{
+	for (struct answer *a = arg; a->command; a++) {
+		while (rcm_fake_ucma_count(a->command) == a->count_before)
+			sched_yield();
+		rcm_fake_ucma_event_of(rcm_fake_ucma_last_handle(), a->type, a->status);
+	}
+	return NULL;
+}
+
+static int make_endpoint(struct ibv_qp_init_attr *attr, struct answer *answers, struct rcm_id **ret_id)
+{
+	pthread_t thread;
+	int ret;
+
+	assert_int_equal(pthread_create(&thread, NULL, answer_in_turn, answers), 0);
+	ret = rcm_ep_new(&info, NULL, attr, ret_id);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	return ret;
+}
+
+static void test_active_endpoint_is_resolved_and_has_a_queue_pair(void **state)
+{
+	struct ibv_qp_init_attr attr = { .qp_type = IBV_QPT_UD, .cap = { .max_send_wr = 1 } };
+	struct answer answers[] = {
+		{ RDMA_USER_CM_CMD_RESOLVE_ADDR, RDMA_CM_EVENT_ADDR_RESOLVED, 0, 0 },
+		{ RDMA_USER_CM_CMD_RESOLVE_ROUTE, RDMA_CM_EVENT_ROUTE_RESOLVED, 0, 0 },
+		{ 0 },
+	};
+	struct rcm_id *id;
+
+	(void)state;
+	assert_int_equal(make_endpoint(&attr, answers, &id), 0);
+	assert_true(rcm_sync_is(id));
+	assert_non_null(id->pub.qp);
+	assert_int_equal(id->pub.qp->qp_type, IBV_QPT_RC);
+	assert_int_equal(id->pub.route.num_paths, 1);
+	rcm_queues_destroy_qp(id);
+	rcm_id_destroy(id);
+}
+
+static void test_active_endpoint_with_path_records_asks_for_no_route(void **state)
+{
+	struct ibv_path_data path = { .flags = IBV_PATH_FLAG_GMP | IBV_PATH_FLAG_PRIMARY };
+	struct answer answers[] = {
+		{ RDMA_USER_CM_CMD_RESOLVE_ADDR, RDMA_CM_EVENT_ADDR_RESOLVED, 0, 0 },
+		{ RDMA_USER_CM_CMD_SET_OPTION, RDMA_CM_EVENT_ROUTE_RESOLVED, 0, 0 },
+		{ 0 },
+	};
+	struct rcm_id *id;
+
+	(void)state;
+	info.ai_route = &path;
+	info.ai_route_len = sizeof(path);
+	assert_int_equal(make_endpoint(NULL, answers, &id), 0);
+	assert_null(id->pub.qp);
+	assert_int_equal(rcm_fake_ucma_count(RDMA_USER_CM_CMD_RESOLVE_ROUTE), 0);
+	rcm_id_destroy(id);
+}
+
+static void test_active_endpoint_that_fails_at_any_step_leaves_nothing(void **state)
+{
+	struct answer no_address[] = {
+		{ RDMA_USER_CM_CMD_RESOLVE_ADDR, RDMA_CM_EVENT_ADDR_ERROR, -ENETUNREACH, 0 },
+		{ 0 },
+	};
+	struct answer no_route[] = {
+		{ RDMA_USER_CM_CMD_RESOLVE_ADDR, RDMA_CM_EVENT_ADDR_RESOLVED, 0, 1 },
+		{ RDMA_USER_CM_CMD_RESOLVE_ROUTE, RDMA_CM_EVENT_ROUTE_ERROR, -ETIMEDOUT, 0 },
+		{ 0 },
+	};
+	struct rcm_id *id = NULL;
+
+	(void)state;
+	assert_int_equal(make_endpoint(NULL, no_address, &id), -ENETUNREACH);
+	assert_int_equal(make_endpoint(NULL, no_route, &id), -ETIMEDOUT);
+	assert_null(id);
+	assert_int_equal(rcm_fake_ucma_ids(), 0);
+}
+
+static void test_passive_endpoint_is_bound(void **state)
+{
+	struct rcm_id *id = NULL;
+
+	(void)state;
+	info.ai_flags = RAI_PASSIVE;
+	assert_int_equal(rcm_ep_new(&info, NULL, NULL, &id), -EINVAL);
+	info.ai_src_addr = &src.sa;
+	assert_int_equal(rcm_ep_new(&info, NULL, NULL, &id), 0);
+	assert_int_equal(rcm_fake_ucma_count(RDMA_USER_CM_CMD_BIND), 1);
+	rcm_id_destroy(id);
+}
+
+static void test_endpoint_without_address_is_refused(void **state)
+{
+	struct rcm_id *id = NULL;
+
+	(void)state;
+	info.ai_dst_addr = NULL;
+	assert_int_equal(rcm_ep_new(&info, NULL, NULL, &id), -EINVAL);
+	assert_null(id);
+}
+
+static void test_connection_data_of_endpoint_comes_before_the_callers(void **state)
+{
+	struct rdma_conn_param param = { .private_data = "caller", .private_data_len = 6 };
+	struct rdma_ucm_connect sent;
+	struct rcm_id *id;
+	uint8_t long_data[250] = { 0 };
+
+	(void)state;
+	info.ai_flags = RAI_PASSIVE;
+	info.ai_src_addr = &src.sa;
+	info.ai_connect = "first";
+	info.ai_connect_len = 5;
+	assert_int_equal(rcm_ep_new(&info, NULL, NULL, &id), 0);
+	assert_int_equal(rcm_conn_connect(id, &param), 0);
+	sent = rcm_world_last(rdma_ucm_connect);
+	assert_int_equal(sent.conn_param.private_data_len, 11);
+	assert_memory_equal(sent.conn_param.private_data, "firstcaller", 11);
+	param.private_data = long_data;
+	param.private_data_len = 251;
+	assert_int_equal(rcm_conn_connect(id, &param), -EINVAL);
+	rcm_id_destroy(id);
+}
+
+int main(void)
+{
+#define T(name) cmocka_unit_test_setup_teardown(name, before, rcm_world_after)
+	const struct CMUnitTest tests[] = {
+		T(test_active_endpoint_is_resolved_and_has_a_queue_pair),
+		T(test_active_endpoint_with_path_records_asks_for_no_route),
+		T(test_active_endpoint_that_fails_at_any_step_leaves_nothing),
+		T(test_passive_endpoint_is_bound),
+		T(test_endpoint_without_address_is_refused),
+		T(test_connection_data_of_endpoint_comes_before_the_callers),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
