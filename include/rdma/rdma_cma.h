@@ -383,8 +383,6 @@ struct rdma_cm_join_mc_attr_ex {
 
 /*
  * Joins a group. MULTICAST_JOIN or MULTICAST_ERROR follows, with context in param.ud.private_data; the id's QP is
- * attached then, unless the membership is send-only. A synchronous id waits. errno: EINVAL, ENOTSUP (unknown bit or
- * flag), EAFNOSUPPORT, ENOMEM, and the kernel's.
  * attached then, unless the membership is send-only. A synchronous id waits. errno: EINVAL, ENOTSUP (unknown bit),
  * EAFNOSUPPORT, ENOMEM, and the kernel's.
  */

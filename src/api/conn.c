@@ -5,10 +5,10 @@
 #include <errno.h>
 
 #include "api/api.h"
+#include "cm/address.h"
 #include "cm/ece.h"
 #include "cm/id.h"
 #include "cm/listen.h"
-#include "cm/route.h"
 #include "cm/sync.h"
 
 /* Reject reasons of the CM (IBTA 12.6.7.2). */
@@ -32,7 +32,7 @@ int rdma_resolve_addr(struct rdma_cm_id *id, struct sockaddr *src_addr, struct s
 	int state = rcm_enter(), ret = -EINVAL;
 
 	if (id && dst_addr) {
-		ret = rcm_route_resolve_addr(rcm_id_of(id), src_addr, dst_addr, timeout_ms);
+		ret = rcm_address_resolve(rcm_id_of(id), src_addr, dst_addr, timeout_ms);
 		ret = complete(id, ret, RCM_SYNC_ADDRESS);
 	}
 	return rcm_leave(state, ret);
@@ -43,7 +43,7 @@ int rdma_resolve_route(struct rdma_cm_id *id, int timeout_ms)
 	int state = rcm_enter(), ret = -EINVAL;
 
 	if (id) {
-		ret = rcm_route_resolve(rcm_id_of(id), timeout_ms);
+		ret = rcm_address_resolve_route(rcm_id_of(id), timeout_ms);
 		ret = complete(id, ret, RCM_SYNC_ROUTE);
 	}
 	return rcm_leave(state, ret);

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cm/address.h"
 #include "cm/id.h"
 #include "cm/option.h"
 #include "cm/queues.h"
-#include "cm/route.h"
 #include "cm/sync.h"
 
 enum { STEP_TIMEOUT_MS = 2000 };
@@ -104,14 +104,14 @@ static int resolve_route(struct rcm_id *id, const struct rdma_addrinfo *res)
 	if (res->ai_route_len)
 		ret = rcm_option_set(id, RDMA_OPTION_IB, RDMA_OPTION_IB_PATH, res->ai_route, res->ai_route_len);
 	else
-		ret = rcm_route_resolve(id, STEP_TIMEOUT_MS);
+		ret = rcm_address_resolve_route(id, STEP_TIMEOUT_MS);
 	return ret ? ret : rcm_sync_complete(id, RCM_SYNC_ROUTE);
 }
 
 static int prepare_active(struct rcm_id *id, const struct rdma_addrinfo *res, struct ibv_pd *pd,
 			  struct ibv_qp_init_attr *attr)
 {
-	int ret = rcm_route_resolve_addr(id, res->ai_src_addr, res->ai_dst_addr, STEP_TIMEOUT_MS);
+	int ret = rcm_address_resolve(id, res->ai_src_addr, res->ai_dst_addr, STEP_TIMEOUT_MS);
 
 	if (!ret)
 		ret = rcm_sync_complete(id, RCM_SYNC_ADDRESS);

@@ -2,10 +2,10 @@
 /* Who handles which event of the kernel's. */
 #include <errno.h>
 
+#include "cm/address.h"
 #include "cm/conn.h"
 #include "cm/listen.h"
 #include "cm/mcast.h"
-#include "cm/route.h"
 
 static int deliver_to_nobody(struct rcm_event *event)
 {
@@ -23,9 +23,9 @@ static const struct rcm_event_ops unhandled_ops = {
 
 /* A line for each event of the kernel's that reaches the application. */
 static const struct rcm_event_ops *const handlers[RCM_EVENT_TYPES] = {
-	[RDMA_CM_EVENT_ADDR_RESOLVED] = &rcm_route_address_ops,
-	[RDMA_CM_EVENT_ADDR_ERROR] = &rcm_route_no_address_ops,
-	[RDMA_CM_EVENT_ROUTE_RESOLVED] = &rcm_route_resolved_ops,
+	[RDMA_CM_EVENT_ADDR_RESOLVED] = &rcm_address_resolved_ops,
+	[RDMA_CM_EVENT_ADDR_ERROR] = &rcm_address_error_ops,
+	[RDMA_CM_EVENT_ROUTE_RESOLVED] = &rcm_address_route_ops,
 	[RDMA_CM_EVENT_ROUTE_ERROR] = &rcm_conn_plain_ops,
 	[RDMA_CM_EVENT_CONNECT_REQUEST] = &rcm_listen_request_ops,
 	[RDMA_CM_EVENT_CONNECT_RESPONSE] = &rcm_conn_response_ops,

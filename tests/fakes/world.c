@@ -6,8 +6,8 @@
 #include <fcntl.h>
 
 #include "addr/sockaddr.h"
+#include "cm/address.h"
 #include "cm/queues.h"
-#include "cm/route.h"
 #include "fake_ucma.h"
 #include "fake_verbs.h"
 #include "test.h"
@@ -66,7 +66,7 @@ struct rcm_id *rcm_world_id(enum rdma_port_space ps)
 
 	assert_int_equal(rcm_id_new(rcm_world_channel, NULL, ps, qp_type_of(ps), &id), 0);
 	assert_int_equal(rcm_sockaddr_parse("192.0.2.2", AF_INET, &dst), 1);
-	assert_int_equal(rcm_route_resolve_addr(id, NULL, &dst.sa, 2000), 0);
+	assert_int_equal(rcm_address_resolve(id, NULL, &dst.sa, 2000), 0);
 	rcm_world_ack(rcm_world_event(id, RDMA_CM_EVENT_ADDR_RESOLVED, 0, RDMA_CM_EVENT_ADDR_RESOLVED));
 	return id;
 }

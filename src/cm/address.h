@@ -10,13 +10,13 @@ struct rcm_id;
 
 /* rdma_resolve_addr(); src may be NULL. 0, and ADDR_RESOLVED or ADDR_ERROR follows; -EAFNOSUPPORT; what the kernel
  * said. */
-int rcm_route_resolve_addr(struct rcm_id *id, const struct sockaddr *src, const struct sockaddr *dst,
+int rcm_address_resolve(struct rcm_id *id, const struct sockaddr *src, const struct sockaddr *dst,
 			   int timeout_ms);
 
 /* rdma_resolve_route(). 0, and ROUTE_RESOLVED or ROUTE_ERROR follows. Right after an answer of the SA it resolves the
  * address first. */
-int rcm_route_resolve(struct rcm_id *id, int timeout_ms);
+int rcm_address_resolve_route(struct rcm_id *id, int timeout_ms);
 
-extern const struct rcm_event_ops rcm_route_address_ops;	/* ADDR_RESOLVED */
-extern const struct rcm_event_ops rcm_route_no_address_ops;	/* ADDR_ERROR */
-extern const struct rcm_event_ops rcm_route_resolved_ops;	/* ROUTE_RESOLVED */
+extern const struct rcm_event_ops rcm_address_resolved_ops;	/* ADDR_RESOLVED */
+extern const struct rcm_event_ops rcm_address_error_ops;	/* ADDR_ERROR */
+extern const struct rcm_event_ops rcm_address_route_ops;	/* ROUTE_RESOLVED */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* From an address to a device and a route, by the kernel. */
-#include "cm/route.h"
+#include "cm/address.h"
 
 #include <errno.h>
 #include <string.h>
@@ -43,7 +43,7 @@ static void set_destination(struct rcm_id *id, const union rcm_sockaddr *dst)
 	rcm_lock_release(&id->lock);
 }
 
-int rcm_route_resolve_addr(struct rcm_id *id, const struct sockaddr *src, const struct sockaddr *dst,
+int rcm_address_resolve(struct rcm_id *id, const struct sockaddr *src, const struct sockaddr *dst,
 			   int timeout_ms)
 {
 	union rcm_sockaddr from, to;
@@ -85,7 +85,7 @@ static bool end_chain(struct rcm_id *id, int *ret_timeout_ms)
 	return chained;
 }
 
-int rcm_route_resolve(struct rcm_id *id, int timeout_ms)
+int rcm_address_resolve_route(struct rcm_id *id, int timeout_ms)
 {
 	union rcm_sockaddr dst;
 	int ret;
@@ -142,7 +142,7 @@ static int deliver_route(struct rcm_event *event)
 	return 0;
 }
 
-const struct rcm_event_ops rcm_route_address_ops = {
+const struct rcm_event_ops rcm_address_resolved_ops = {
 	.name = "address",
 	.deliver = deliver_address,
 	.drop = rcm_event_drop,
@@ -150,7 +150,7 @@ const struct rcm_event_ops rcm_route_address_ops = {
 	.free = rcm_kernel_event_free,
 };
 
-const struct rcm_event_ops rcm_route_no_address_ops = {
+const struct rcm_event_ops rcm_address_error_ops = {
 	.name = "no address",
 	.deliver = deliver_no_address,
 	.drop = rcm_event_drop,
@@ -158,7 +158,7 @@ const struct rcm_event_ops rcm_route_no_address_ops = {
 	.free = rcm_kernel_event_free,
 };
 
-const struct rcm_event_ops rcm_route_resolved_ops = {
+const struct rcm_event_ops rcm_address_route_ops = {
 	.name = "route",
 	.deliver = deliver_route,
 	.drop = rcm_event_drop,

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* From an address to a device and a route. */
+#include "cm/address.h"
+
+#include <errno.h>
+
+#include "addr/sockaddr.h"
+#include "fake_ucma.h"
+#include "fake_verbs.h"
+#include "test.h"
+#include "world.h"
+
+static struct rcm_id *new_id(void)
+{
+	struct rcm_id *id;
+
+	assert_int_equal(rcm_id_new(rcm_world_channel, NULL, RDMA_PS_TCP, IBV_QPT_RC, &id), 0);
+	return id;
+}
+
+static int resolve(struct rcm_id *id)
+{
+	union rcm_sockaddr dst;
+
+	assert_int_equal(rcm_sockaddr_parse("192.0.2.2", AF_INET, &dst), 1);
+	return rcm_address_resolve(id, NULL, &dst.sa, 2000);
+}
+
+static void test_address_resolved_binds_id_to_device(void **state)
+{
+	struct rcm_id *id = rcm_world_id(RDMA_PS_TCP);
+	const struct rdma_addr *addr = &id->pub.route.addr;
+
+	(void)state;
+	assert_non_null(id->pub.verbs);
+	assert_string_equal(id->pub.verbs->device->name, "fake0");
+	assert_ptr_equal(id->pub.pd->context, id->pub.verbs);
+	assert_int_equal(id->pub.port_num, 1);
+	assert_int_equal(addr->src_addr.sa_family, AF_INET);
+	assert_int_equal(addr->dst_addr.sa_family, AF_INET);
+	assert_int_equal(addr->addr.ibaddr.sgid.raw[15], 1);
+	assert_int_equal(addr->addr.ibaddr.dgid.raw[15], 2);
+	assert_int_equal(addr->addr.ibaddr.pkey, 0xffff);
+	rcm_id_destroy(id);
+}
+
+/* F21: an address resolves to a device that can't be opened. */
+static void test_address_of_device_that_cannot_be_opened_is_an_error_event(void **state)
+{
+	static const int errors[] = { EACCES, ENODEV, ENOENT };
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(errors) / sizeof(*errors); i++) {
+		struct rcm_id *id = new_id();
+		struct rdma_cm_event *event;
+
+		rcm_world_open_error(errors[i]);
+		assert_int_equal(resolve(id), 0);
+		event = rcm_world_event(id, RDMA_CM_EVENT_ADDR_RESOLVED, 0, RDMA_CM_EVENT_ADDR_ERROR);
+		assert_int_equal(event->status, -ENODEV);
+		assert_null(id->pub.verbs);
+		rcm_world_ack(event);
+		rcm_id_destroy(id);
+	}
+}
+
+static void test_address_error_keeps_its_status(void **state)
+{
+	struct rcm_id *id = new_id();
+	struct rdma_cm_event *event;
+
+	(void)state;
+	assert_int_equal(resolve(id), 0);
+	event = rcm_world_event(id, RDMA_CM_EVENT_ADDR_ERROR, -ENETUNREACH, RDMA_CM_EVENT_ADDR_ERROR);
+	assert_int_equal(event->status, -ENETUNREACH);
+	rcm_world_ack(event);
+	rcm_id_destroy(id);
+}
+
+static void test_address_of_unknown_family_is_refused(void **state)
+{
+	const struct sockaddr unknown = { .sa_family = AF_UNIX };
+	struct rcm_id *id = new_id();
+
+	(void)state;
+	assert_int_equal(rcm_address_resolve(id, NULL, &unknown, 1), -EAFNOSUPPORT);
+	rcm_id_destroy(id);
+}
+
+static void test_address_refused_by_kernel_is_refused(void **state)
+{
+	struct rcm_id *id = new_id();
+
+	(void)state;
+	rcm_fake_step_error(rcm_fake_ucma_expect(RDMA_USER_CM_CMD_RESOLVE_ADDR), ENETUNREACH);
+	assert_int_equal(resolve(id), -ENETUNREACH);
+	rcm_id_destroy(id);
+}
+
+static void test_route_resolved_has_path_records(void **state)
+{
+	struct rcm_id *id = rcm_world_id(RDMA_PS_TCP);
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		assert_int_equal(rcm_address_resolve_route(id, 1500), 0);
+		assert_int_equal(rcm_world_last(rdma_ucm_resolve_route).timeout_ms, 1500);
+		rcm_world_ack(rcm_world_event(id, RDMA_CM_EVENT_ROUTE_RESOLVED, 0, RDMA_CM_EVENT_ROUTE_RESOLVED));
+		assert_int_equal(id->pub.route.num_paths, 1);
+		assert_int_equal(id->pub.route.path_rec[0].traffic_class, 0x77);
+	}
+	rcm_id_destroy(id);
+}
+
+static void test_route_whose_paths_cannot_be_read_is_an_error_event(void **state)
+{
+	struct rcm_id *id = rcm_world_id(RDMA_PS_TCP);
+	struct rdma_cm_event *event;
+
+	(void)state;
+	rcm_fake_step_error(rcm_fake_ucma_expect(RDMA_USER_CM_CMD_QUERY), ENOSPC);
+	event = rcm_world_event(id, RDMA_CM_EVENT_ROUTE_RESOLVED, 0, RDMA_CM_EVENT_ROUTE_ERROR);
+	assert_int_equal(event->status, -ENOSPC);
+	rcm_world_ack(event);
+	rcm_id_destroy(id);
+}
+
+/* As an answer of the SA leaves it. */
+static struct rcm_id *id_with_sa_destination(void)
+{
+	const uint8_t gid[16] = { 0xfe, 0x80, [15] = 9 };
+	struct rcm_id *id = new_id();
+
+	rcm_sockaddr_ib((union rcm_sockaddr *)&id->pub.route.addr.dst_storage, gid, 0xffff, 0x42, UINT64_MAX);
+	id->conn.address_due = true;
+	return id;
+}
+
+static void test_route_after_sa_answer_resolves_the_address_first(void **state)
+{
+	struct rcm_id *id = id_with_sa_destination();
+	unsigned routes = rcm_fake_ucma_count(RDMA_USER_CM_CMD_RESOLVE_ROUTE);
+
+	(void)state;
+	assert_int_equal(rcm_address_resolve_route(id, 1200), 0);
+	assert_int_equal(rcm_world_last(rdma_ucm_resolve_addr).timeout_ms, 1200);
+	assert_int_equal(rcm_world_last(rdma_ucm_resolve_addr).dst_addr.ss_family, AF_IB);
+	assert_int_equal(rcm_fake_ucma_count(RDMA_USER_CM_CMD_RESOLVE_ROUTE), routes);
+	rcm_fake_ucma_event_of(id->handle, RDMA_CM_EVENT_ADDR_RESOLVED, 0);
+	rcm_world_expect_quiet();
+	assert_int_equal(rcm_fake_ucma_count(RDMA_USER_CM_CMD_RESOLVE_ROUTE), routes + 1);
+	assert_int_equal(rcm_world_last(rdma_ucm_resolve_route).timeout_ms, 1200);
+	assert_non_null(id->pub.verbs);
+	rcm_world_ack(rcm_world_event(id, RDMA_CM_EVENT_ROUTE_RESOLVED, 0, RDMA_CM_EVENT_ROUTE_RESOLVED));
+	rcm_id_destroy(id);
+}
+
+static void test_route_after_sa_answer_without_address_is_a_route_error(void **state)
+{
+	struct rcm_id *id = id_with_sa_destination();
+	struct rdma_cm_event *event;
+
+	(void)state;
+	assert_int_equal(rcm_address_resolve_route(id, 1200), 0);
+	event = rcm_world_event(id, RDMA_CM_EVENT_ADDR_ERROR, -ETIMEDOUT, RDMA_CM_EVENT_ROUTE_ERROR);
+	assert_int_equal(event->status, -ETIMEDOUT);
+	rcm_world_ack(event);
+	rcm_id_destroy(id);
+}
+
+static void test_address_of_the_callers_own_choice_replaces_sa_answer(void **state)
+{
+	struct rcm_id *id = id_with_sa_destination();
+
+	(void)state;
+	assert_int_equal(resolve(id), 0);
+	rcm_world_ack(rcm_world_event(id, RDMA_CM_EVENT_ADDR_RESOLVED, 0, RDMA_CM_EVENT_ADDR_RESOLVED));
+	assert_int_equal(rcm_address_resolve_route(id, 1), 0);
+	assert_int_equal(rcm_world_last(rdma_ucm_resolve_route).id, id->handle);
+	rcm_id_destroy(id);
+}
+
+int main(void)
+{
+#define T(name) cmocka_unit_test_setup_teardown(name, rcm_world_before, rcm_world_after)
+	const struct CMUnitTest tests[] = {
+		T(test_address_resolved_binds_id_to_device),
+		T(test_address_of_device_that_cannot_be_opened_is_an_error_event),
+		T(test_address_error_keeps_its_status),
+		T(test_address_of_unknown_family_is_refused),
+		T(test_address_refused_by_kernel_is_refused),
+		T(test_route_resolved_has_path_records),
+		T(test_route_whose_paths_cannot_be_read_is_an_error_event),
+		T(test_route_after_sa_answer_resolves_the_address_first),
+		T(test_route_after_sa_answer_without_address_is_a_route_error),
+		T(test_address_of_the_callers_own_choice_replaces_sa_answer),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
