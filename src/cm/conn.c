@@ -226,6 +226,8 @@ static int deliver_response(struct rcm_event *event)
 	ret = rcm_queues_connect(id, RCM_QUEUES_AS_NEGOTIATED, RCM_QUEUES_AS_NEGOTIATED, &ece);
 	if (!ret)
 		ret = send_accept(id, NULL, (struct rcm_ucma_ece){ 0 });
+	if (ret && rcm_id_is_dead(id))
+		return ret;
 	if (ret)
 		fail(event, ret);
 	else
