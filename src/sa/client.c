@@ -81,26 +81,44 @@ static int make_room(struct rcm_sa *sa)
 	return -EMFILE;
 }
 
-/* The link of the port, opened. It is known by the GID it is asked by, which may be any of the port's. */
+/* It is known by the GID that it is asked by, which may be any of the port's. */
+static int link_new(struct rcm_sa *sa, const struct rcm_gid *gid, struct rcm_link **ret_link)
+{
+	struct rcm_sa_port port;
+	struct rcm_link *link;
+	int ret;
+
+	ret = sa->umad->find(gid, &port);
+	if (!ret)
+		ret = make_room(sa);
+	if (ret)
+		return ret;
+	link = calloc(1, sizeof(*link));
+	if (!link)
+		return -ENOMEM;
+	port.gid = *gid;
+	rcm_link_init(link, sa->loop, sa->umad, &port, &sa->stats);
+	LIST_INSERT_HEAD(&sa->links, link, entry);
+	sa->link_count++;
+	*ret_link = link;
+	return 0;
+}
+
+/* The link of the port, opened. */
 static int link_get(struct rcm_sa *sa, const struct rcm_gid *gid, struct rcm_link **ret_link)
 {
 	struct rcm_link *link = link_by_gid(sa, gid);
-	struct rcm_sa_port port;
 	int ret;
 
+	/* Where it was closed the port is looked up anew: its device may have come back under another name. */
+	if (link && !link->umad && !link->active) {
+		link_free(sa, link);
+		link = NULL;
+	}
 	if (!link) {
-		ret = sa->umad->find(gid, &port);
-		if (!ret)
-			ret = make_room(sa);
+		ret = link_new(sa, gid, &link);
 		if (ret)
 			return ret;
-		link = calloc(1, sizeof(*link));
-		if (!link)
-			return -ENOMEM;
-		port.gid = *gid;
-		rcm_link_init(link, sa->loop, sa->umad, &port, &sa->stats);
-		LIST_INSERT_HEAD(&sa->links, link, entry);
-		sa->link_count++;
 	}
 	ret = rcm_link_open(link);
 	if (!ret)

@@ -3,6 +3,7 @@
 #include "fake_umad.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -31,7 +32,7 @@ static unsigned sent_head, sent_tail;
 
 void rcm_fake_umad_start(void)
 {
-	rcm_fake_umad = (struct rcm_fake_umad){ .sm_lid = 1 };
+	rcm_fake_umad = (struct rcm_fake_umad){ .sm_lid = 1, .device = "fake0" };
 	sent_head = sent_tail = 0;
 }
 
@@ -45,8 +46,9 @@ static int fake_find(const struct rcm_gid *gid, struct rcm_sa_port *ret_port)
 {
 	if (gid->raw[0] != 0xfe)
 		return -ENODEV;
-	*ret_port = (struct rcm_sa_port){ .device = "fake0", .number = gid->raw[15], .infiniband = true,
-					  .active = true, .gid = *gid, .pkey = 0xffff };
+	*ret_port = (struct rcm_sa_port){ .number = gid->raw[15], .infiniband = true, .active = true, .gid = *gid,
+					  .pkey = 0xffff };
+	snprintf(ret_port->device, sizeof(ret_port->device), "%s", rcm_fake_umad.device);
 	return 0;
 }
 
@@ -60,6 +62,7 @@ static int fake_open(const struct rcm_sa_port *port, struct rcm_umad **ret_umad)
 	assert_non_null(umad);
 	umad->port = *port;
 	umad->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK | EFD_SEMAPHORE);
+	memcpy(rcm_fake_umad.opened, port->device, sizeof(rcm_fake_umad.opened));
 	rcm_fake_umad.opens++;
 	rcm_fake_umad.open_now++;
 	*ret_umad = umad;

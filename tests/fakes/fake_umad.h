@@ -11,6 +11,8 @@ struct rcm_fake_umad {
 	int open_ret, address_ret, send_ret, recv_ret;
 	uint16_t sm_lid;
 	unsigned opens, open_now;
+	const char *device;		/* the name that ports are found by */
+	char opened[20];		/* the name of the last one opened */
 };
 extern struct rcm_fake_umad rcm_fake_umad;
 

@@ -298,6 +298,27 @@ static void test_client_counts_questions_and_repeats(void **state)
 	assert_int_equal(stats.retries, 1);
 }
 
+static void test_client_finds_a_device_that_came_back_under_another_name(void **state)
+{
+	struct rcm_fake_sent sent;
+	struct rcm_sa_query *query;
+	struct heard h = { 0 };
+
+	(void)state;
+	assert_int_equal(ask(1, "disk", &h, &query), 0);
+	sent = rcm_fake_umad_sent();
+	rcm_fake_umad_answer(&sent, 0x0300, 0, NULL, 0);
+	turn();
+	assert_string_equal(rcm_fake_umad.opened, "fake0");
+	rcm_fake_clock_advance(RCM_SA_IDLE_MS * RCM_NS_PER_MS);
+	turn();
+	assert_int_equal(rcm_fake_umad.open_now, 0);
+	rcm_fake_umad.device = "fake1";
+	assert_int_equal(ask(1, "disk", &h, &query), 0);
+	rcm_fake_umad_sent();
+	assert_string_equal(rcm_fake_umad.opened, "fake1");
+}
+
 static void test_client_makes_room_for_more_ports_than_it_keeps(void **state)
 {
 	struct rcm_fake_sent sent;
@@ -332,6 +353,7 @@ int main(void)
 		TEST(test_client_closed_with_questions_under_way_completes_none),
 		TEST(test_client_abandoned_after_a_fork_leaves_the_loop_alone),
 		TEST(test_client_counts_questions_and_repeats),
+		TEST(test_client_finds_a_device_that_came_back_under_another_name),
 		TEST(test_client_makes_room_for_more_ports_than_it_keeps),
 	};
 
