@@ -17,7 +17,7 @@ static bool has_entry(const char *dir_name)
 	const struct dirent *entry;
 	bool found = false;
 
-	while (dir && !found && (entry = readdir(dir)))
+	while (dir && !found && (entry = readdir(dir))) /* NOLINT(concurrency-mt-unsafe): a stream of its own */
 		found = entry->d_name[0] != '.';
 	if (dir)
 		closedir(dir);
@@ -134,17 +134,14 @@ static int port_of(struct rcm_id *id, struct rcm_sa_port *ret_port)
 {
 	struct rcm_channel *channel;
 	struct rcm_sa_port port;
-	bool bound;
 	int ret = 0;
 
 	rcm_lock_acquire(&id->lock);
 	channel = rcm_channel_ref(id->channel);
 	port = id->port;
-	bound = id->bound;
 	rcm_lock_release(&id->lock);
-	if (!bound)
-		ret = -EINVAL;
-	else if (id->has_handle)
+	/* rdma_resolve_addr() binds an id too, so the kernel is asked in any case. */
+	if (id->has_handle)
 		ret = port_from_kernel(id, channel, &port);
 	else if (!port.number)
 		ret = -EINVAL;
