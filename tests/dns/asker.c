@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -53,18 +54,30 @@ static void ask_libc(struct outcome *outcome, const char *name, int family)
 		freeaddrinfo(list);
 }
 
-static void answer_as_libc(char **argv)
+struct question {
+	int family;
+	char name[512];
+};
+
+/* The whole life of the process that asker_libc() talks to. */
+static void answer_as_libc(int fd)
 {
 	static struct outcome outcome;
+	struct question question;
 
-	ask_libc(&outcome, argv[2], atoi(argv[3]));
-	exit(write(atoi(argv[4]), &outcome, sizeof(outcome)) != sizeof(outcome));
+	while (recv(fd, &question, sizeof(question), 0) == sizeof(question)) {
+		memset(&outcome, 0, sizeof(outcome));
+		ask_libc(&outcome, question.name, question.family);
+		if (send(fd, &outcome, sizeof(outcome), 0) != sizeof(outcome))
+			err(1, "send");
+	}
+	exit(0);
 }
 
 void asker_main(int argc, char **argv)
 {
-	if (argc == 5 && !strcmp(argv[1], "--libc"))
-		answer_as_libc(argv);
+	if (argc == 3 && !strcmp(argv[1], "--libc"))
+		answer_as_libc(atoi(argv[2]));
 	asker_open();
 }
 
@@ -78,8 +91,37 @@ void asker_open(void)
 		errx(1, "can't open");
 }
 
+static int libc_fd = -1;
+
+static void start_libc(void)
+{
+	char fd_text[16];
+	int fds[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET, 0, fds))
+		err(1, "socketpair");
+	if (!fork()) {
+		close(fds[0]);
+		snprintf(fd_text, sizeof(fd_text), "%d", fds[1]);
+		execl("/proc/self/exe", "asker", "--libc", fd_text, NULL);
+		_exit(127);
+	}
+	close(fds[1]);
+	libc_fd = fds[0];
+}
+
+static void stop_libc(void)
+{
+	if (libc_fd < 0)
+		return;
+	close(libc_fd);
+	libc_fd = -1;
+	wait(NULL);
+}
+
 void asker_close(void)
 {
+	stop_libc();
 	rcm_dns_system.close(dns);
 	rcm_loop_done(&loop);
 }
@@ -143,32 +185,16 @@ void asker_ask(struct outcome *outcome, const char *name, int family)
 	asker_wait(outcome, 60000);
 }
 
-/* In a process of its own: glibc reads some of its files but once. */
+/* In a process of its own, and a new one for each configuration: glibc doesn't take up every change. */
 void asker_libc(struct outcome *outcome, const char *name, int family)
 {
-	size_t got = 0;
-	ssize_t n = 1;
-	int fds[2];
+	struct question question = { .family = family };
 
-	memset(outcome, 0, sizeof(*outcome));
-	if (pipe(fds))
-		err(1, "pipe");
-	if (!fork()) {
-		char family_text[16], fd_text[16];
-
-		snprintf(family_text, sizeof(family_text), "%d", family);
-		snprintf(fd_text, sizeof(fd_text), "%d", fds[1]);
-		execl("/proc/self/exe", "asker", "--libc", name, family_text, fd_text, NULL);
-		_exit(127);
-	}
-	close(fds[1]);
-	while (n > 0 && got < sizeof(*outcome)) {
-		n = read(fds[0], (char *)outcome + got, sizeof(*outcome) - got);
-		got += n > 0 ? (size_t)n : 0;
-	}
-	close(fds[0]);
-	wait(NULL);
-	if (got != sizeof(*outcome))
+	if (libc_fd < 0)
+		start_libc();
+	snprintf(question.name, sizeof(question.name), "%s", name);
+	if (send(libc_fd, &question, sizeof(question), 0) != sizeof(question) ||
+	    recv(libc_fd, outcome, sizeof(*outcome), 0) != sizeof(*outcome))
 		errx(1, "no answer from the child");
 	outcome->done = true;
 }
@@ -178,6 +204,7 @@ void asker_write(const char *path, const char *text)
 	char temporary[256];
 	FILE *file;
 
+	stop_libc();
 	if (!text) {
 		unlink(path);
 		return;

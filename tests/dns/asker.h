@@ -8,7 +8,14 @@
 
 #include "dns/dns.h"
 
-enum { OUTCOME_TEXT = 32768 };
+enum {
+	OUTCOME_TEXT = 32768,
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+	SLOW = 10		/* times as long as bounds on time are meant */
+#else
+	SLOW = 1
+#endif
+};
 
 /* One lookup's end. */
 struct outcome {
@@ -41,7 +48,7 @@ void asker_turn(unsigned ms);
 /* Both in one. */
 void asker_ask(struct outcome *outcome, const char *name, int family);
 
-/* What getaddrinfo() says in a new process. */
+/* What getaddrinfo() says in another process, a new one after each asker_write(). */
 void asker_libc(struct outcome *outcome, const char *name, int family);
 
 /* True where both say the same. */

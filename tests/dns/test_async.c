@@ -127,7 +127,7 @@ static void test_f34_resolve_fast_name_beside_hundred_silent_under_10_ms(void **
 		assert_int_equal(fast.status, 0);
 		best = fast.took_ms < best ? fast.took_ms : best;
 	}
-	assert_true(best < 10);
+	assert_true(best < 10 * SLOW);
 	user_destroy(&fast);
 	destroy_all(u, 100);
 }
@@ -151,7 +151,7 @@ static void test_f9_resolve_from_a_reactor_thread_never_stalls_it(void **state)
 		before = now;
 	}
 	/* The scheduler may take the processor away from the test, but not often. */
-	assert_in_range(late, 0, BEATS / 50);
+	assert_in_range(late, 0, BEATS / 50 * SLOW);
 	destroy_all(u, BEATS);
 }
 
@@ -171,7 +171,7 @@ static void test_f10_resolve_deadline_covers_the_lookup(void **state)
 	user_ask(&u, "delay-3000.liar.test");
 	assert_int_equal(u.event, RDMA_CM_EVENT_ADDRINFO_ERROR);
 	assert_int_equal(u.status, -ETIMEDOUT);
-	assert_true(u.took_ms >= 500 && u.took_ms < 700);
+	assert_true(u.took_ms >= 500 && u.took_ms < 500 + 200 * SLOW);
 	user_destroy(&u);
 }
 
@@ -194,7 +194,7 @@ static void test_f31_resolve_error_comes_within_10_ms_of_the_deadline(void **sta
 			assert_true(u.took_ms >= deadline);
 			best = u.took_ms < best ? u.took_ms : best;
 		}
-		assert_true(best < deadline + 10);
+		assert_true(best < deadline + 10 * SLOW);
 	}
 	user_destroy(&u);
 }
@@ -209,7 +209,7 @@ static void test_f35_destroy_in_mid_lookup_at_once(void **state)
 	start_many(u, 300, "delay-100-%u.liar.test");
 	before = user_now();
 	destroy_all(u, 300);
-	assert_in_range(user_now() - before, 0, 50000000);
+	assert_in_range(user_now() - before, 0, 50000000 * SLOW);
 	user_ask(&last, "delay-150-last.liar.test");
 	assert_int_equal(last.status, 0);
 	user_destroy(&last);
@@ -270,7 +270,7 @@ static void test_f35_exit_and_dlclose_in_mid_lookup_at_once(void **state)
 			took = run_child(ways[i]);
 			best = took < best ? took : best;
 		}
-		assert_true(best < 50);
+		assert_true(best < 50 * SLOW);
 	}
 }
 

@@ -99,7 +99,7 @@ static void test_f37_config_changed_with_names_in_flight_new_ones_use_it_at_once
 		asker_turn(5);
 	asker_write(RESOLV, NSD);
 	assert_found("v4.rai.test", "v4.rai.test 192.0.2.4");
-	assert_in_range(ours.took_ms, 0, 50);
+	assert_in_range(ours.took_ms, 0, 50 * SLOW);
 	for (int i = 0; i < 200; i++) {
 		asker_wait(&old[i], 5000);
 		assert_int_equal(old[i].status, -110);

@@ -111,7 +111,7 @@ static void test_f34_source_hundred_silent_names_do_not_hold_up_a_fast_one(void 
 		assert_int_equal(o[100].status, 0);
 		best = o[100].took_ms < best ? o[100].took_ms : best;
 	}
-	assert_in_range(best, 0, 10);
+	assert_in_range(best, 0, 10 * SLOW);
 	cancel_many(o, 100);
 	free(o);
 }
@@ -166,7 +166,7 @@ static void test_source_cancelled_names_give_their_places_up(void **state)
 	asker_start(&o[MANY], "live-after.liar.test", AF_UNSPEC, 0);
 	asker_wait(&o[MANY], 5000);
 	assert_int_equal(o[MANY].status, 0);
-	assert_in_range(o[MANY].took_ms, 0, 50);
+	assert_in_range(o[MANY].took_ms, 0, 50 * SLOW);
 	free(o);
 }
 
@@ -200,7 +200,7 @@ static void test_f35_source_closed_in_mid_lookup_returns_at_once(void **state)
 		asker_turn(10);
 	before = asker_now_ms();
 	asker_close();
-	assert_in_range(asker_now_ms() - before, 0, 50);
+	assert_in_range(asker_now_ms() - before, 0, 50 * SLOW);
 	free(o);
 	asker_open();
 }

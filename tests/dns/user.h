@@ -8,7 +8,14 @@
 #include <rdma/rai.h>
 #include <rdma/rdma_cma.h>
 
-enum { USER_TEXT = 512 };
+enum {
+	USER_TEXT = 512,
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+	SLOW = 10		/* times as long as bounds on time are meant */
+#else
+	SLOW = 1
+#endif
+};
 
 /* An ID and what became of its resolution. */
 struct user {
