@@ -138,13 +138,15 @@ static bool collect(struct rcm_engine *engine, struct rcm_requests *ret_cancels)
 
 /* ---- Turns ---- */
 
-static void begin_some(struct rcm_engine *engine)
+/* At most as many as are left in *budget. */
+static void begin_some(struct rcm_engine *engine, unsigned *budget)
 {
 	struct rcm_request *request;
 
-	for (int i = 0; i < RCM_TURN_REQUESTS && (request = STAILQ_FIRST(&engine->backlog)); i++) {
+	while (*budget && (request = STAILQ_FIRST(&engine->backlog))) {
 		STAILQ_REMOVE_HEAD(&engine->backlog, queued);
 		rcm_request_begin(engine, request);
+		--*budget;
 	}
 }
 
@@ -172,19 +174,21 @@ static void deliver(struct rcm_engine *engine)
 	}
 }
 
-/* Begins what was posted. True where more is waiting: this turn must not sleep. */
+/* Begins what was posted, and what is posted meanwhile, within the budget of a turn: who posts without a pause must not
+ * keep the answers from coming in. True where this turn must not sleep. */
 static bool serve_box(struct rcm_engine *engine)
 {
 	struct rcm_requests cancels = STAILQ_HEAD_INITIALIZER(cancels);
+	unsigned budget = RCM_TURN_REQUESTS;
+	bool any;
 
-	while (collect(engine, &cancels)) {
-		begin_some(engine);
+	do {
+		any = collect(engine, &cancels);
+		begin_some(engine, &budget);
 		stop_all(engine, &cancels);
 		deliver(engine);
-		if (!STAILQ_EMPTY(&engine->backlog))
-			return true;
-	}
-	return false;
+	} while (any && budget);
+	return any;
 }
 
 static void gate_leave(struct rcm_loop *loop) RCM_RELEASES(&self.gate)

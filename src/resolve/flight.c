@@ -15,16 +15,13 @@
 static int flight_new(struct rcm_engine *engine, const struct rcm_request *request,
 		      struct rcm_flight **ret_flight)
 {
-	struct rcm_flight *flight = malloc(sizeof(*flight) + request->key_len);
+	struct rcm_flight *flight = malloc(sizeof(*flight));
 
 	if (!flight)
 		return -ENOMEM;
-	*flight = (struct rcm_flight){
-		.engine = engine, .deadline = request->deadline, .key_len = request->key_len,
-	};
+	*flight = (struct rcm_flight){ .engine = engine, .deadline = request->deadline };
 	TAILQ_INIT(&flight->waiters);
-	memcpy(flight->key, request->key, request->key_len);
-	HASH_ADD_KEYPTR_BYHASHVALUE(hh, engine->flights, flight->key, flight->key_len,
+	HASH_ADD_KEYPTR_BYHASHVALUE(hh, engine->flights, request->key, request->key_len,
 				    request->key_hash, flight);
 	if (!flight->hh.tbl) {
 		free(flight);
@@ -98,10 +95,17 @@ void rcm_flight_join(struct rcm_engine *engine, struct rcm_request *request)
 	TAILQ_INSERT_TAIL(&flight->waiters, request, waiter);
 }
 
+/* The key goes on with the next, so that a name has to be held once for each request only. */
 static void detach(struct rcm_request *request)
 {
-	TAILQ_REMOVE(&request->flight->waiters, request, waiter);
+	struct rcm_flight *flight = request->flight;
+	const struct rcm_request *first;
+
+	TAILQ_REMOVE(&flight->waiters, request, waiter);
 	request->flight = NULL;
+	first = TAILQ_FIRST(&flight->waiters);
+	if (first)
+		flight->hh.key = first->key;
 }
 
 void rcm_flight_leave(struct rcm_request *request)

@@ -12,8 +12,7 @@ struct rcm_flight {
 	uint64_t deadline;			/* that the back end was given, ns; 0: none */
 	struct rcm_dns_lookup *host;		/* names: the lookup under way */
 	struct rcm_record_lookup *record;	/* SA: the lookup under way */
-	unsigned key_len;
-	uint8_t key[];
+	/* Its key is hh.key, of hh.keylen bytes and hash hh.hashv: that of the first who waits. */
 };
 
 /* Lets a request wait on the flight of its key; starts one where there is none. Where that fails, the request ends. */

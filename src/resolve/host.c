@@ -62,10 +62,12 @@ static void answered(void *arg, const struct rcm_dns_answer *from)
 	flight->host = NULL;
 	if (from->status)
 		answer = rcm_answer_failed(from->status, (uint64_t)from->code, from->text);
+	else if (!from->count)
+		answer = rcm_answer_failed(-ENODATA, EAI_NODATA, from->text);
 	else if (make_answer(from, &answer))
 		answer = rcm_answer_fixed(RCM_ANSWER_NO_MEMORY);
 	if (keep(from) && answer->status == from->status)
-		rcm_cache_put(&engine->cache, flight->key, flight->key_len, flight->hh.hashv, answer,
+		rcm_cache_put(&engine->cache, flight->hh.key, flight->hh.keylen, flight->hh.hashv, answer,
 			      now, now + keep(from) * RCM_NS_PER_S);
 	rcm_flight_land(flight, rcm_host_reach(answer));
 }

@@ -131,7 +131,7 @@ static void finish_if_done(struct rcm_record_lookup *lookup)
 		answer = rcm_answer_failed(lookup->status, lookup->mad_status,
 					   *lookup->text ? lookup->text : NULL);
 	if (keep && !answer->status)
-		rcm_cache_put(&engine->cache, flight->key, flight->key_len, flight->hh.hashv, answer,
+		rcm_cache_put(&engine->cache, flight->hh.key, flight->hh.keylen, flight->hh.hashv, answer,
 			      now, now + keep * RCM_NS_PER_MS);
 	flight->record = NULL;
 	rcm_record_free(lookup);

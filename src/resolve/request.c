@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* One caller's resolution, from the call to the completion. */
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,10 +57,10 @@ static void make_key(struct rcm_request *request, const struct rcm_question *que
 	HASH_VALUE(request->key, request->key_len, request->key_hash);
 }
 
-/* A service longer than a name can be is cut: it is still too long to be found. */
-static size_t text_size(const char *text)
+/* Longer texts are cut: a service of that length is still too long to be found. */
+static size_t text_size(const char *text, size_t max)
 {
-	return text ? strnlen(text, RCM_NODE_MAX) + 1 : 0;
+	return text ? strnlen(text, max) + 1 : 0;
 }
 
 /* What can be known of the service without a file. A number beyond 65535 is looked up as a name, in vain. */
@@ -69,9 +70,13 @@ static void take_service(struct rcm_request *request, const char *service)
 		request->service_is_name = rcm_service_number(service, &request->port) != 1;
 }
 
+static_assert(sizeof(struct rcm_request) + 3 + 2 * (RCM_NODE_MAX + 1) + RCM_SERVICE_TEXT_MAX + 1 +
+	      sizeof(struct rcm_flight) <= 1024, "a request and its flight take 1 KiB at most");
+
 static int request_new(const struct rcm_question *question, struct rcm_request **ret_request)
 {
-	size_t node_len = text_size(question->node), service_len = text_size(question->service);
+	size_t node_len = text_size(question->node, RCM_NODE_MAX);
+	size_t service_len = text_size(question->service, RCM_SERVICE_TEXT_MAX);
 	size_t key_max = question->hints.flags & RAI_SA ? RCM_KEY_SERVICE_MAX : node_len + 3;
 	struct rcm_request *request;
 	char *at;

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Equal requests share a lookup, later ones a kept answer. */
 #include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 
 #include "asker.h"
@@ -203,6 +206,69 @@ static void test_flight_of_a_live_name_is_done_among_silent_ones(void **state)
 	assert_int_equal(rcm_fake_dns_cancelled(), 200);
 }
 
+static atomic_bool stop;
+static atomic_uint hits;
+
+static void count_hit(void *arg, struct rcm_outcome *outcome)
+{
+	(void)arg;
+	rcm_answer_put(outcome->answer);
+	atomic_fetch_add(&hits, 1);
+}
+
+/* Asks for what is kept, without a pause. */
+static void *flood(void *arg)
+{
+	struct rcm_question q = rcm_question_name("flood.ttl100.example");
+	struct rcm_request *request;
+	unsigned asked = 0;
+
+	(void)arg;
+	while (!atomic_load(&stop)) {
+		if (asked - atomic_load(&hits) > 1000)
+			continue;
+		assert_int_equal(rcm_request_start(&q, count_hit, NULL, &request), 0);
+		rcm_request_put(request);
+		asked++;
+	}
+	while (atomic_load(&hits) < asked)
+		sched_yield();
+	return NULL;
+}
+
+/* F9: who asks without a pause for what is kept doesn't keep the answers of others from coming in. */
+static void test_flight_lands_while_others_ask_without_a_pause(void **state)
+{
+	pthread_t thread;
+
+	(void)state;
+	assert_int_equal(ask(0, "flood.ttl100.example"), 0);
+	assert_int_equal(pthread_create(&thread, NULL, flood, NULL), 0);
+	for (unsigned i = 1; i < 20; i++)
+		assert_int_equal(ask(i, "through.ms2.example"), 0);
+	atomic_store(&stop, true);
+	pthread_join(thread, NULL);
+}
+
+/* The key of a flight is held by its first request: it must go on when that one leaves. */
+static void test_flight_is_found_by_later_ones_when_its_first_request_has_left(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 3; i++)
+		start(i, "handed.on.hold.example", RCM_DEADLINE_DEFAULT);
+	rcm_fake_dns_wait_started(1);
+	for (unsigned i = 0; i < 2; i++) {
+		rcm_request_cancel(askers[i].request);
+		assert_true(rcm_asker_wait(&askers[i]));
+		rcm_asker_done(&askers[i]);
+	}
+	start(3, "handed.on.hold.example", RCM_DEADLINE_DEFAULT);
+	assert_int_equal(ask(4, "marker4.example"), 0);
+	rcm_fake_dns_release("handed.on.hold.example");
+	assert_true(rcm_asker_wait(&askers[2]) && rcm_asker_wait(&askers[3]));
+	assert_int_equal(rcm_fake_dns_started(), 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -217,6 +283,8 @@ int main(void)
 		T(test_answer_without_ttl_is_not_kept),
 		T(test_answer_kept_is_not_given_to_who_wants_a_fresh_one),
 		T(test_answer_that_says_no_is_kept_briefly_a_failure_is_not),
+		T(test_flight_lands_while_others_ask_without_a_pause),
+		T(test_flight_is_found_by_later_ones_when_its_first_request_has_left),
 		T(test_flight_of_a_live_name_is_done_among_silent_ones),
 	};
 

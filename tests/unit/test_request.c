@@ -97,6 +97,15 @@ static void test_request_that_fails_has_status_code_and_text(void **state)
 	assert_string_equal(asker.outcome.text, "name no.e2.example: the fake says no");
 }
 
+static void test_request_answered_with_nothing_has_no_data(void **state)
+{
+	struct rcm_question q = rcm_question_name("empty.a0.example");
+
+	(void)state;
+	assert_int_equal(ask(&q), -ENODATA);
+	assert_int_equal((int)asker.outcome.arg, EAI_NODATA);
+}
+
 static void test_request_whose_lookup_can_not_start_fails_with_that(void **state)
 {
 	struct rcm_question q = rcm_question_name("x.start24.example");
@@ -320,6 +329,7 @@ int main(void)
 		T(test_request_of_a_name_gives_all_addresses_in_order),
 		T(test_request_with_more_results_than_listed_tells_how_many_there_were),
 		T(test_request_that_fails_has_status_code_and_text),
+		T(test_request_answered_with_nothing_has_no_data),
 		T(test_request_whose_lookup_can_not_start_fails_with_that),
 		T(test_request_of_a_number_asks_nobody),
 		T(test_request_of_a_scoped_number_keeps_the_scope),
