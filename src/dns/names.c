@@ -59,6 +59,7 @@ struct rcm_names {
 	const struct rcm_cares_ops *questions;
 	struct rcm_cares *cares;
 	struct rcm_srcaddr *srcaddr;
+	uint64_t followed_at;		/* turn of the loop */
 	struct rcm_resolv *resolv;
 	struct rcm_hosts *hosts;
 	enum rcm_pick_step steps[RCM_PICK_STEPS];
@@ -142,12 +143,21 @@ static void deliver(struct name *name, const struct rcm_dns_answer *answer)
 	name_free(name);
 }
 
+static void sort(struct rcm_names *names, union rcm_dns_address *addresses, unsigned count)
+{
+	if (count > 1 && names->followed_at != names->loop->now) {
+		rcm_srcaddr_follow(names->srcaddr);
+		names->followed_at = names->loop->now;
+	}
+	rcm_srcaddr_sort(names->srcaddr, addresses, count);
+}
+
 static void deliver_addresses(struct name *name, union rcm_dns_address *addresses, unsigned count,
 			      const char *canonname, uint32_t ttl)
 {
 	struct rcm_dns_answer answer = { .ttl = ttl, .count = count, .addresses = addresses, .canonname = canonname };
 
-	rcm_srcaddr_sort(name->names->srcaddr, addresses, count);
+	sort(name->names, addresses, count);
 	deliver(name, &answer);
 }
 

@@ -139,7 +139,7 @@ static int refresh(struct rcm_srcaddr *srcaddr)
 }
 
 /* An overrun of the monitor (ENOBUFS) is news as well; only an empty one says that nothing changed. */
-static void refresh_if_changed(struct rcm_srcaddr *srcaddr)
+void rcm_srcaddr_follow(struct rcm_srcaddr *srcaddr)
 {
 	char buf[4096];
 
@@ -243,7 +243,6 @@ void rcm_srcaddr_sort(struct rcm_srcaddr *srcaddr, union rcm_dns_address *addres
 	orders = calloc(count, sizeof(*orders));
 	if (!orders)
 		return;
-	refresh_if_changed(srcaddr);
 	for (unsigned i = 0; i < count; i++) {
 		orders[i].to = addresses[i];
 		orders[i].given = i;

@@ -10,6 +10,10 @@ struct rcm_srcaddr;
 int rcm_srcaddr_open(struct rcm_srcaddr **ret_srcaddr);
 void rcm_srcaddr_close(struct rcm_srcaddr *srcaddr);
 
+/* Learns what changed of the host's own addresses since the last call: one system call where nothing did. To be called
+ * now and then before a sort: once a turn of the loop. */
+void rcm_srcaddr_follow(struct rcm_srcaddr *srcaddr);
+
 /*
  * Puts count addresses in the order of order.h. Waits for nothing but the kernel's routing tables: a UDP socket that
  * is connected sends no packet. Without memory, or without the tables, the order is left as it is.
