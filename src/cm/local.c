@@ -10,6 +10,7 @@
 
 #include "base/limits.h"
 #include "cm/id.h"
+#include "cm/sa_kernel.h"
 
 static bool has_entry(const char *dir_name)
 {
@@ -154,6 +155,7 @@ static int port_of(struct rcm_id *id, struct rcm_sa_port *ret_port)
 int rcm_local_sa_port(struct rcm_id *id, struct rcm_gid *ret_gid, const struct rcm_sa_ops **ret_sa)
 {
 	struct rcm_sa_port port;
+	bool kernel;
 	int ret;
 
 	ret = port_of(id, &port);
@@ -161,10 +163,11 @@ int rcm_local_sa_port(struct rcm_id *id, struct rcm_gid *ret_gid, const struct r
 		return ret;
 	if (!port.infiniband)
 		return -ENOTSUP;
-	ret = rcm_sa_umad_usable(&port.gid);
+	kernel = rcm_sa_kernel_usable();
+	ret = kernel ? 0 : rcm_sa_umad_usable(&port.gid);
 	if (ret)
 		return ret;
 	*ret_gid = port.gid;
-	*ret_sa = &rcm_sa_umad;
+	*ret_sa = kernel ? &rcm_sa_kernel : &rcm_sa_umad;
 	return 0;
 }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cm/id.h"
+#include "cm/sa_kernel.h"
 #include "fake_engine.h"
 #include "fake_ports.h"
 #include "fake_ucma.h"
@@ -24,6 +25,7 @@ static int set_up(void **state)
 	unsetenv("RAI_DEVICELESS");
 	rcm_fake_ports_clear();
 	rcm_fake_ucma_use();
+	rcm_sa_kernel_forget();
 	snprintf(class_dir, sizeof(class_dir), "/tmp/rai-test-local.XXXXXX");
 	if (!mkdtemp(class_dir))
 		return -1;
@@ -158,6 +160,12 @@ static void expect_gid_query(uint64_t node_guid, uint8_t n)
 	rcm_fake_step_answer(step, &answer, sizeof(answer));
 }
 
+/* What Linux before 6.18 says. */
+static void expect_no_sa_in_kernel(void)
+{
+	rcm_fake_step_error(rcm_fake_ucma_expect(RCM_UCM_CMD_RESOLVE_IB_SERVICE), EINVAL);
+}
+
 static void test_local_of_a_kernel_id_is_found_by_the_gid_that_it_has(void **state)
 {
 	const struct rcm_sa_ops *sa;
@@ -179,12 +187,35 @@ static void test_local_of_a_kernel_id_is_found_by_the_gid_that_it_has(void **sta
 	expect_gid_query(7, 2);
 	assert_int_equal(rcm_local_sa_port(id, &gid, &sa), -ENOTSUP);
 	expect_gid_query(7, 3);
+	expect_no_sa_in_kernel();
 	assert_int_equal(rcm_local_sa_port(id, &gid, &sa), -EACCES);
 	expect_gid_query(7, 1);
 	assert_int_equal(rcm_local_sa_port(id, &gid, &sa), 0);
 	assert_int_equal(gid.raw[15], 1);
 	assert_ptr_equal(sa, &rcm_sa_umad);
 
+	rcm_fake_ucma_expect(RDMA_USER_CM_CMD_DESTROY_ID);
+	rcm_id_destroy(id);
+	rcm_channel_close(channel);
+}
+
+static void test_local_kernel_that_asks_the_sa_needs_no_umad(void **state)
+{
+	const struct rcm_sa_ops *sa;
+	struct rcm_channel *channel;
+	struct rcm_gid gid;
+	struct rcm_id *id;
+
+	(void)state;
+	rcm_fake_ports_add(3, true, -EACCES);
+	assert_int_equal(rcm_channel_new(&channel), 0);
+	rcm_fake_ucma_expect(RDMA_USER_CM_CMD_CREATE_ID);
+	assert_int_equal(rcm_id_new(channel, NULL, RDMA_PS_TCP, IBV_QPT_RC, &id), 0);
+	expect_gid_query(7, 3);
+	rcm_fake_step_error(rcm_fake_ucma_expect(RCM_UCM_CMD_RESOLVE_IB_SERVICE), ENOENT);
+	assert_int_equal(rcm_local_sa_port(id, &gid, &sa), 0);
+	assert_int_equal(gid.raw[15], 3);
+	assert_ptr_equal(sa, &rcm_sa_kernel);
 	rcm_fake_ucma_expect(RDMA_USER_CM_CMD_DESTROY_ID);
 	rcm_id_destroy(id);
 	rcm_channel_close(channel);
@@ -203,6 +234,7 @@ int main(void)
 		TEST(test_local_bind_without_port_gives_an_ephemeral_one),
 		TEST(test_local_bind_to_a_gid_needs_a_port_that_has_it),
 		TEST(test_local_of_a_kernel_id_is_found_by_the_gid_that_it_has),
+		TEST(test_local_kernel_that_asks_the_sa_needs_no_umad),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

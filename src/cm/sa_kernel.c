@@ -1,0 +1,511 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The kernel's own SA resolver as a client of the SA. */
+#include "cm/sa_kernel.h"
+
+#include <errno.h>
+#include <infiniband/ib.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "addr/sockaddr.h"
+#include "base/bytes.h"
+#include "base/container.h"
+#include "base/limits.h"
+#include "loop/timer.h"
+#include "ucma/ucma.h"
+
+enum { STEP_TIMEOUT_MS = 2000, NO_HANDLE = UINT32_MAX };
+
+struct rcm_sa_query {
+	TAILQ_ENTRY(rcm_sa_query) link;
+	struct rcm_sa *sa;
+	bool running;				/* in sa->running, else in sa->waiting */
+	bool by_path;
+	union {
+		struct rcm_sa_service_query service;
+		struct rcm_sa_path_query path;
+	} q;
+	uint64_t uid;				/* of this attempt: an event of an earlier one finds nobody */
+	uint32_t handle;
+	struct rcm_timer deadline;
+	struct rcm_sa_query *other;		/* our own client's, after the kernel gave up */
+	rcm_sa_done_fn *done;
+	void *arg;
+};
+
+TAILQ_HEAD(query_list, rcm_sa_query);
+
+struct rcm_sa {
+	struct rcm_loop *loop;
+	struct rcm_ucma ucma;			/* opened with the first query */
+	struct rcm_source source;
+	struct query_list running, waiting;
+	unsigned n_running;
+	uint64_t last_uid;
+	struct rcm_sa *umad;			/* our own client; NULL: not asked yet */
+	struct rcm_sa_stats stats;
+};
+
+static _Atomic(int) usable = -1;		/* -1: not known yet */
+
+bool rcm_sa_kernel_usable(void)
+{
+	struct rcm_ucma ucma;
+	int known = atomic_load(&usable);
+
+	if (known >= 0)
+		return known;
+	if (rcm_ucma_open(&ucma))
+		return false;
+	/* Of an id that doesn't exist: a kernel without the command says EINVAL before it looks. */
+	known = rcm_ucma_resolve_ib_service(&ucma, NO_HANDLE, true, 1, NULL) == -ENOENT;
+	rcm_ucma_close(&ucma);
+	atomic_store(&usable, known);
+	return known;
+}
+
+void rcm_sa_kernel_forget(void)
+{
+	atomic_store(&usable, -1);
+}
+
+static const struct rcm_gid *port_of(const struct rcm_sa_query *query)
+{
+	return query->by_path ? &query->q.path.port : &query->q.service.port;
+}
+
+static uint64_t deadline_of(const struct rcm_sa_query *query)
+{
+	return query->by_path ? query->q.path.deadline : query->q.service.deadline;
+}
+
+/* ---- The kernel's id of an attempt ---- */
+
+static void end_attempt(struct rcm_sa_query *query)
+{
+	uint32_t events;
+
+	if (query->handle != NO_HANDLE)
+		rcm_ucma_destroy_id(&query->sa->ucma, query->handle, &events);
+	query->handle = NO_HANDLE;
+	query->uid = 0;
+}
+
+static int bind_to_port(struct rcm_sa_query *query)
+{
+	union rcm_sockaddr port;
+
+	rcm_sockaddr_ib(&port, port_of(query)->raw, 0, 0, 0);
+	return rcm_ucma_bind(&query->sa->ucma, query->handle, &port.sa, sizeof(port.ib));
+}
+
+static int ask(struct rcm_sa_query *query)
+{
+	const struct rcm_sa_service_query *service = &query->q.service;
+	const struct rcm_sa_path_query *path = &query->q.path;
+	union rcm_sockaddr dst;
+
+	if (!query->by_path)
+		return rcm_ucma_resolve_ib_service(&query->sa->ucma, query->handle, service->by_id,
+						   service->service_id,
+						   service->by_name ? service->service_name : NULL);
+	rcm_sockaddr_ib(&dst, path->dgid.raw, path->pkey, path->service_id, UINT64_MAX);
+	return rcm_ucma_resolve_addr(&query->sa->ucma, query->handle, NULL, 0, &dst.sa, sizeof(dst.ib),
+				     STEP_TIMEOUT_MS);
+}
+
+static int start_attempt(struct rcm_sa_query *query)
+{
+	struct rcm_sa *sa = query->sa;
+	int ret;
+
+	query->uid = ++sa->last_uid;
+	ret = rcm_ucma_create_id(&sa->ucma, query->uid, RDMA_PS_IB, IBV_QPT_RC, &query->handle);
+	if (!ret)
+		ret = bind_to_port(query);
+	if (!ret)
+		ret = ask(query);
+	if (ret)
+		end_attempt(query);
+	else
+		sa->stats.queries++;
+	return ret;
+}
+
+/* ---- The end of a query ---- */
+
+static void start_waiting(struct rcm_sa *sa);
+
+/* Takes it out of everything. Its memory is the caller's to free. */
+static void withdraw(struct rcm_sa_query *query)
+{
+	struct rcm_sa *sa = query->sa;
+
+	end_attempt(query);
+	rcm_timer_stop(sa->loop, &query->deadline);
+	TAILQ_REMOVE(query->running ? &sa->running : &sa->waiting, query, link);
+	sa->n_running -= query->running;
+}
+
+static void finish(struct rcm_sa_query *query, const struct rcm_sa_answer *answer)
+{
+	struct rcm_sa *sa = query->sa;
+
+	withdraw(query);
+	query->done(query->arg, answer);
+	free(query);
+	start_waiting(sa);
+}
+
+static void finish_with_error(struct rcm_sa_query *query, int status, const char *text)
+{
+	const struct rcm_sa_answer answer = { .status = status, .text = text };
+
+	finish(query, &answer);
+}
+
+static void deadline_passed(struct rcm_timer *timer)
+{
+	struct rcm_sa_query *query = rcm_container(timer, struct rcm_sa_query, deadline);
+
+	if (query->other)
+		rcm_sa_umad.cancel(query->sa->umad, query->other);
+	finish_with_error(query, -ETIMEDOUT, "the SA did not answer the kernel in time");
+}
+
+/* ---- Our own client, where the kernel gave up ---- */
+
+static void other_done(void *arg, const struct rcm_sa_answer *answer)
+{
+	finish(arg, answer);
+}
+
+static bool ask_umad(struct rcm_sa_query *query)
+{
+	struct rcm_sa *sa = query->sa;
+
+	if (rcm_sa_umad_usable(port_of(query)))
+		return false;
+	if (!sa->umad && rcm_sa_umad.open(sa->loop, &sa->umad))
+		return false;
+	end_attempt(query);
+	if (query->by_path)
+		return !rcm_sa_umad.path(sa->umad, &query->q.path, other_done, query, &query->other);
+	return !rcm_sa_umad.service(sa->umad, &query->q.service, other_done, query, &query->other);
+}
+
+static bool try_again(struct rcm_sa_query *query)
+{
+	query->sa->stats.retries++;
+	end_attempt(query);
+	return !start_attempt(query);
+}
+
+/* The kernel's status of an attempt. It tells nothing about the SA's: any but "none" and "too late" is -EINVAL. */
+static void attempt_failed(struct rcm_sa_query *query, int status)
+{
+	if (status == -ENODATA || status == -ENOENT)
+		finish_with_error(query, -ENOENT, "the SA has no such record");
+	else if (ask_umad(query))
+		return;
+	else if (status != -ETIMEDOUT)
+		finish_with_error(query, status == -EINVAL ? -EIO : status, "the kernel's question to the SA failed");
+	else if (!try_again(query))
+		finish_with_error(query, -ETIMEDOUT, "the SA did not answer the kernel in time");
+}
+
+/* ---- Answers ---- */
+
+static void read_record(const uint8_t bytes[176], struct rcm_sa_service_record *ret_record)
+{
+	struct rcm_reader r = rcm_reader_init(bytes, 176);
+
+	*ret_record = (struct rcm_sa_service_record){ .id = rcm_read_u64(&r) };
+	rcm_read_bytes(&r, ret_record->gid.raw, sizeof(ret_record->gid.raw));
+	ret_record->pkey = rcm_read_u16(&r);
+	rcm_read_skip(&r, 2);
+	ret_record->lease = rcm_read_u32(&r);
+	rcm_read_skip(&r, 16);
+	rcm_read_bytes(&r, ret_record->name, 64);
+	rcm_read_bytes(&r, ret_record->data, sizeof(ret_record->data));
+}
+
+static void service_resolved(struct rcm_sa_query *query)
+{
+	struct rcm_sa_answer answer = { 0 };
+	struct rcm_sa_service_record *records = NULL;
+	uint8_t (*raw)[176] = calloc(RCM_UCMA_SERVICES_MAX, sizeof(*raw));
+	uint32_t count = 0, total = 0;
+	int ret = -ENOMEM;
+
+	if (raw)
+		ret = rcm_ucma_query_ib_service(&query->sa->ucma, query->handle, raw, RCM_UCMA_SERVICES_MAX,
+						&count, &total);
+	if (!ret)
+		records = calloc(count ? count : 1, sizeof(*records));
+	if (!ret && !records)
+		ret = -ENOMEM;
+	if (!ret && !count)
+		ret = -ENODATA;
+	if (ret) {
+		attempt_failed(query, ret);
+		goto out;
+	}
+	for (uint32_t i = 0; i < count; i++)
+		read_record(raw[i], &records[i]);
+	answer.count = count;
+	answer.total = total;
+	answer.services = records;
+	finish(query, &answer);
+out:
+	free(records);
+	free(raw);
+}
+
+static void path_resolved(struct rcm_sa_query *query)
+{
+	struct ibv_path_data data[RCM_UCMA_PATHS_MAX];
+	uint8_t paths[RCM_UCMA_PATHS_MAX][64];
+	struct rcm_sa_answer answer = { .paths = (const uint8_t (*)[64])paths };
+	uint32_t count;
+	int ret = rcm_ucma_query_path(&query->sa->ucma, query->handle, data, &count);
+
+	if (!ret && !count)
+		ret = -ENODATA;
+	if (ret) {
+		attempt_failed(query, ret);
+		return;
+	}
+	for (uint32_t i = 0; i < count; i++)
+		memcpy(paths[i], &data[i].path, sizeof(paths[i]));
+	answer.count = answer.total = count;
+	finish(query, &answer);
+}
+
+static void handle_event(struct rcm_sa_query *query, const struct rcm_ucma_event *event)
+{
+	int ret;
+
+	switch (event->type) {
+	case RDMA_CM_EVENT_ADDRINFO_RESOLVED:
+		service_resolved(query);
+		break;
+	case RDMA_CM_EVENT_ADDR_RESOLVED:
+		ret = rcm_ucma_resolve_route(&query->sa->ucma, query->handle, STEP_TIMEOUT_MS);
+		if (ret)
+			attempt_failed(query, ret);
+		break;
+	case RDMA_CM_EVENT_ROUTE_RESOLVED:
+		path_resolved(query);
+		break;
+	case RDMA_CM_EVENT_DEVICE_REMOVAL:
+		finish_with_error(query, -ENODEV, "the port's device was removed");
+		break;
+	case RDMA_CM_EVENT_ADDRINFO_ERROR:
+	case RDMA_CM_EVENT_ADDR_ERROR:
+	case RDMA_CM_EVENT_ROUTE_ERROR:
+		attempt_failed(query, event->status ? event->status : -EIO);
+		break;
+	default:
+		break;
+	}
+}
+
+static void events_ready(struct rcm_source *source, uint32_t events)
+{
+	struct rcm_sa *sa = rcm_container(source, struct rcm_sa, source);
+	struct rcm_ucma_event event;
+	struct rcm_sa_query *query;
+
+	(void)events;
+	while (!rcm_ucma_get_event(&sa->ucma, &event)) {
+		TAILQ_FOREACH(query, &sa->running, link)
+			if (query->uid == event.uid)
+				break;
+		if (query)
+			handle_event(query, &event);
+	}
+}
+
+/* ---- The ops ---- */
+
+static int open_kernel(struct rcm_sa *sa)
+{
+	int ret;
+
+	if (sa->ucma.fd >= 0)
+		return 0;
+	ret = rcm_ucma_open(&sa->ucma);
+	if (!ret)
+		ret = rcm_source_add(sa->loop, &sa->source, sa->ucma.fd, RCM_READABLE, events_ready);
+	if (ret)
+		rcm_ucma_close(&sa->ucma);
+	return ret;
+}
+
+static int run(struct rcm_sa_query *query)
+{
+	struct rcm_sa *sa = query->sa;
+	int ret = start_attempt(query);
+
+	if (ret)
+		return ret;
+	query->running = true;
+	TAILQ_INSERT_TAIL(&sa->running, query, link);
+	sa->n_running++;
+	return 0;
+}
+
+static void start_waiting(struct rcm_sa *sa)
+{
+	struct rcm_sa_query *query;
+	int ret;
+
+	while (sa->n_running < RCM_SA_WINDOW && (query = TAILQ_FIRST(&sa->waiting))) {
+		TAILQ_REMOVE(&sa->waiting, query, link);
+		ret = run(query);
+		if (!ret)
+			continue;
+		rcm_timer_stop(sa->loop, &query->deadline);
+		query->done(query->arg, &(struct rcm_sa_answer){
+			.status = ret, .text = "the kernel refused the question to the SA" });
+		free(query);
+	}
+}
+
+/* Runs it, or puts it behind those that wait already. */
+static int start(struct rcm_sa_query *query, struct rcm_sa_query **ret_query)
+{
+	struct rcm_sa *sa = query->sa;
+	int ret = open_kernel(sa);
+
+	if (!ret && sa->n_running < RCM_SA_WINDOW)
+		ret = run(query);
+	else if (!ret)
+		TAILQ_INSERT_TAIL(&sa->waiting, query, link);
+	if (ret) {
+		free(query);
+		return ret;
+	}
+	if (deadline_of(query))
+		rcm_timer_start(sa->loop, &query->deadline, deadline_of(query), deadline_passed);
+	*ret_query = query;
+	return 0;
+}
+
+static struct rcm_sa_query *query_new(struct rcm_sa *sa, rcm_sa_done_fn *done, void *arg)
+{
+	struct rcm_sa_query *query = calloc(1, sizeof(*query));
+
+	if (query) {
+		query->sa = sa;
+		query->handle = NO_HANDLE;
+		query->done = done;
+		query->arg = arg;
+	}
+	return query;
+}
+
+static int kernel_service(struct rcm_sa *sa, const struct rcm_sa_service_query *asked, rcm_sa_done_fn *done,
+			  void *arg, struct rcm_sa_query **ret_query)
+{
+	struct rcm_sa_query *query = query_new(sa, done, arg);
+
+	if (!query)
+		return -ENOMEM;
+	query->q.service = *asked;
+	return start(query, ret_query);
+}
+
+static int kernel_path(struct rcm_sa *sa, const struct rcm_sa_path_query *asked, rcm_sa_done_fn *done, void *arg,
+		       struct rcm_sa_query **ret_query)
+{
+	struct rcm_sa_query *query = query_new(sa, done, arg);
+
+	if (!query)
+		return -ENOMEM;
+	query->by_path = true;
+	query->q.path = *asked;
+	return start(query, ret_query);
+}
+
+static void kernel_cancel(struct rcm_sa *sa, struct rcm_sa_query *query)
+{
+	if (query->other)
+		rcm_sa_umad.cancel(sa->umad, query->other);
+	withdraw(query);
+	free(query);
+	start_waiting(sa);
+}
+
+static int kernel_open(struct rcm_loop *loop, struct rcm_sa **ret_sa)
+{
+	struct rcm_sa *sa = calloc(1, sizeof(*sa));
+
+	if (!sa)
+		return -ENOMEM;
+	sa->loop = loop;
+	sa->ucma = (struct rcm_ucma)RCM_UCMA_CLOSED;
+	TAILQ_INIT(&sa->running);
+	TAILQ_INIT(&sa->waiting);
+	*ret_sa = sa;
+	return 0;
+}
+
+static void kernel_stats(struct rcm_sa *sa, struct rcm_sa_stats *ret_stats)
+{
+	struct rcm_sa_stats umad = { 0 };
+
+	if (sa->umad)
+		rcm_sa_umad.stats(sa->umad, &umad);
+	ret_stats->queries = sa->stats.queries + umad.queries;
+	ret_stats->retries = sa->stats.retries + umad.retries;
+}
+
+/* The kernel's ids go with the descriptor; what is freed here tells nobody anything. */
+static void free_all(struct rcm_sa *sa, bool touch_loop)
+{
+	struct query_list *lists[] = { &sa->running, &sa->waiting };
+	struct rcm_sa_query *query;
+
+	for (unsigned i = 0; i < 2; i++) {
+		while ((query = TAILQ_FIRST(lists[i]))) {
+			TAILQ_REMOVE(lists[i], query, link);
+			if (touch_loop)
+				rcm_timer_stop(sa->loop, &query->deadline);
+			free(query);
+		}
+	}
+	rcm_ucma_close(&sa->ucma);
+	free(sa);
+}
+
+static void kernel_close(struct rcm_sa *sa)
+{
+	if (!sa)
+		return;
+	rcm_sa_umad.close(sa->umad);
+	rcm_source_remove(&sa->source);
+	free_all(sa, true);
+}
+
+static void kernel_abandon(struct rcm_sa *sa)
+{
+	if (!sa)
+		return;
+	if (sa->umad)
+		rcm_sa_umad.abandon(sa->umad);
+	free_all(sa, false);
+}
+
+const struct rcm_sa_ops rcm_sa_kernel = {
+	.name = "kernel",
+	.open = kernel_open,
+	.service = kernel_service,
+	.path = kernel_path,
+	.cancel = kernel_cancel,
+	.stats = kernel_stats,
+	.close = kernel_close,
+	.abandon = kernel_abandon,
+};

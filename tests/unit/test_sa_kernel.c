@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The kernel's SA resolver as a client of the SA, and our own client behind it. */
+#include "cm/sa_kernel.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "base/limits.h"
+#include "fake_clock.h"
+#include "fake_ucma.h"
+#include "test.h"
+#include "ucma/ucma.h"
+
+static struct rcm_loop loop;
+static struct rcm_sa *sa;
+
+/* ---- Our own client's stand-in ---- */
+
+static int umad_usable;
+static unsigned umad_asked, umad_cancelled;
+static rcm_sa_done_fn *umad_done;
+static void *umad_arg;
+
+int rcm_sa_umad_usable(const struct rcm_gid *port)
+{
+	(void)port;
+	return umad_usable;
+}
+
+static int umad_open(struct rcm_loop *on, struct rcm_sa **ret_sa)
+{
+	(void)on;
+	*ret_sa = (struct rcm_sa *)&umad_asked;
+	return 0;
+}
+
+static int umad_ask(rcm_sa_done_fn *done, void *arg, struct rcm_sa_query **ret_query)
+{
+	umad_asked++;
+	umad_done = done;
+	umad_arg = arg;
+	*ret_query = (struct rcm_sa_query *)&umad_asked;
+	return 0;
+}
+
+static int umad_service(struct rcm_sa *on, const struct rcm_sa_service_query *query, rcm_sa_done_fn *done,
+			void *arg, struct rcm_sa_query **ret_query)
+{
+	(void)on, (void)query;
+	return umad_ask(done, arg, ret_query);
+}
+
+static int umad_path(struct rcm_sa *on, const struct rcm_sa_path_query *query, rcm_sa_done_fn *done, void *arg,
+		     struct rcm_sa_query **ret_query)
+{
+	(void)on, (void)query;
+	return umad_ask(done, arg, ret_query);
+}
+
+static void umad_cancel(struct rcm_sa *on, struct rcm_sa_query *query)
+{
+	(void)on, (void)query;
+	umad_cancelled++;
+}
+
+static void umad_stats(struct rcm_sa *on, struct rcm_sa_stats *ret_stats)
+{
+	(void)on;
+	*ret_stats = (struct rcm_sa_stats){ .queries = 10 };
+}
+
+static void umad_close(struct rcm_sa *on)
+{
+	(void)on;
+}
+
+const struct rcm_sa_ops rcm_sa_umad = {
+	.name = "stand-in", .open = umad_open, .service = umad_service, .path = umad_path, .cancel = umad_cancel,
+	.stats = umad_stats, .close = umad_close, .abandon = umad_close,
+};
+
+/* ---- What a question came to ---- */
+
+struct heard {
+	unsigned calls;
+	int status;
+	unsigned count, total;
+	struct rcm_sa_service_record first;
+	uint8_t path[64];
+	char text[128];
+};
+
+static void hear(void *arg, const struct rcm_sa_answer *answer)
+{
+	struct heard *h = arg;
+
+	h->calls++;
+	h->status = answer->status;
+	h->count = answer->count;
+	h->total = answer->total;
+	if (answer->services)
+		h->first = answer->services[0];
+	if (answer->paths)
+		memcpy(h->path, answer->paths[0], sizeof(h->path));
+	snprintf(h->text, sizeof(h->text), "%s", answer->text ? answer->text : "");
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	umad_usable = -EACCES;
+	umad_asked = umad_cancelled = 0;
+	rcm_fake_clock_use(1000 * RCM_NS_PER_S);
+	rcm_fake_ucma_use();
+	rcm_fake_ucma_lenient(true);
+	rcm_fake_ucma_bind(7, 7, "192.0.2.1", NULL);
+	rcm_sa_kernel_forget();
+	if (rcm_loop_init(&loop))
+		return -1;
+	return rcm_sa_kernel.open(&loop, &sa);
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	rcm_sa_kernel.close(sa);
+	rcm_loop_done(&loop);
+	rcm_fake_ucma_done();
+	rcm_clock_replace(NULL);
+	return 0;
+}
+
+static void turn(void)
+{
+	assert_int_equal(rcm_loop_turn(&loop, 0), 0);
+}
+
+static struct rcm_sa_query *ask_service(struct heard *h, uint64_t deadline_s)
+{
+	const struct rcm_sa_service_query asked = {
+		.port.raw = { 0xfe, 0x80, [15] = 5 }, .by_name = true, .service_name = "svc",
+		.deadline = deadline_s ? rcm_clock_now() + deadline_s * RCM_NS_PER_S : 0,
+	};
+	struct rcm_sa_query *query = NULL;
+
+	assert_int_equal(rcm_sa_kernel.service(sa, &asked, hear, h, &query), 0);
+	return query;
+}
+
+static struct rcm_sa_query *ask_path(struct heard *h)
+{
+	const struct rcm_sa_path_query asked = {
+		.port.raw = { 0xfe, 0x80, [15] = 5 }, .dgid.raw = { 0xfe, 0x80, [15] = 6 }, .pkey = 0x8001,
+	};
+	struct rcm_sa_query *query = NULL;
+
+	assert_int_equal(rcm_sa_kernel.path(sa, &asked, hear, h, &query), 0);
+	return query;
+}
+
+static void expect_records(uint32_t count, uint32_t total)
+{
+	struct {
+		struct rcm_ucm_query_ib_service_resp head;
+		struct rcm_ucm_service_rec recs[2];
+	} answer = { .head.num_service_recs = total };
+
+	for (uint32_t i = 0; i < count; i++)
+		answer.recs[i] = (struct rcm_ucm_service_rec){
+			.id = htobe64(0x42 + i), .gid = { 0xfe, 0x80, [15] = 9 }, .pkey = htobe16(0xffff),
+			.lease = htobe32(60), .name = "svc", .data = { 1, 2, 3 },
+		};
+	rcm_fake_step_answer(rcm_fake_ucma_expect(RDMA_USER_CM_CMD_QUERY), &answer,
+			     sizeof(answer.head) + count * sizeof(answer.recs[0]));
+}
+
+/* ---- Tests ---- */
+
+static void test_kernel_with_the_command_is_usable(void **state)
+{
+	(void)state;
+	rcm_fake_step_error(rcm_fake_ucma_expect(RCM_UCM_CMD_RESOLVE_IB_SERVICE), ENOENT);
+	assert_true(rcm_sa_kernel_usable());
+	assert_true(rcm_sa_kernel_usable());	/* asked once */
+	assert_int_equal(rcm_fake_ucma_count(RCM_UCM_CMD_RESOLVE_IB_SERVICE), 1);
+}
+
+static void test_kernel_without_the_command_is_not_usable(void **state)
+{
+	(void)state;
+	rcm_fake_step_error(rcm_fake_ucma_expect(RCM_UCM_CMD_RESOLVE_IB_SERVICE), EINVAL);
+	assert_false(rcm_sa_kernel_usable());
+}
+
+static void test_service_is_asked_on_an_id_of_its_own(void **state)
+{
+	struct heard h = { 0 };
+
+	(void)state;
+	ask_service(&h, 0);
+	assert_int_equal(rcm_fake_ucma_ids(), 1);
+	expect_records(2, 2);
+	rcm_fake_ucma_event_of(rcm_fake_ucma_last_handle(), RDMA_CM_EVENT_ADDRINFO_RESOLVED, 0);
+	turn();
+	assert_int_equal(h.calls, 1);
+	assert_int_equal(h.status, 0);
+	assert_int_equal(h.count, 2);
+	assert_true(h.first.id == 0x42);
+	assert_int_equal(h.first.gid.raw[15], 9);
+	assert_int_equal(h.first.pkey, 0xffff);
+	assert_int_equal(h.first.lease, 60);
+	assert_string_equal(h.first.name, "svc");
+	assert_int_equal(h.first.data[2], 3);
+	assert_int_equal(rcm_fake_ucma_ids(), 0);
+}
+
+static void test_service_that_is_not_there_is_enoent(void **state)
+{
+	struct heard h = { 0 };
+
+	(void)state;
+	ask_service(&h, 0);
+	rcm_fake_ucma_event_of(rcm_fake_ucma_last_handle(), RDMA_CM_EVENT_ADDRINFO_ERROR, -ENODATA);
+	turn();
+	assert_int_equal(h.status, -ENOENT);
+	ask_service(&h, 0);
+	expect_records(0, 0);
+	rcm_fake_ucma_event_of(rcm_fake_ucma_last_handle(), RDMA_CM_EVENT_ADDRINFO_RESOLVED, 0);
+	turn();
+	assert_int_equal(h.calls, 2);
+	assert_int_equal(h.status, -ENOENT);
+}
+
+static void test_service_failure_without_umad_is_eio(void **state)
+{
+	struct heard h = { 0 };
+
+	(void)state;
+	ask_service(&h, 0);
+	rcm_fake_ucma_event_of(rcm_fake_ucma_last_handle(), RDMA_CM_EVENT_ADDRINFO_ERROR, -EINVAL);
+	turn();
+	assert_int_equal(h.status, -EIO);
+	assert_true(h.text[0]);
+}
+
+static void test_kernels_two_seconds_are_not_the_deadline(void **state)
+{
+	struct heard h = { 0 };
+	uint32_t first, second;
+
+	(void)state;
+	ask_service(&h, 5);
+	first = rcm_fake_ucma_last_handle();
+	rcm_fake_ucma_event_of(first, RDMA_CM_EVENT_ADDRINFO_ERROR, -ETIMEDOUT);
+	turn();
+	assert_int_equal(h.calls, 0);
+	second = rcm_fake_ucma_last_handle();
+	assert_int_not_equal(first, second);	/* the kernel resolves once per id */
+	assert_int_equal(rcm_fake_ucma_ids(), 1);
+	rcm_fake_clock_advance(5 * RCM_NS_PER_S);
+	turn();
+	assert_int_equal(h.calls, 1);
+	assert_int_equal(h.status, -ETIMEDOUT);
+	assert_int_equal(rcm_fake_ucma_ids(), 0);
+}
+
+static void test_service_the_kernel_gives_up_is_asked_over_umad(void **state)
+{
+	struct heard h = { 0 };
+	struct rcm_sa_stats stats;
+
+	(void)state;
+	umad_usable = 0;
+	ask_service(&h, 0);
+	rcm_fake_ucma_event_of(rcm_fake_ucma_last_handle(), RDMA_CM_EVENT_ADDRINFO_ERROR, -ETIMEDOUT);
+	turn();
+	assert_int_equal(umad_asked, 1);
+	assert_int_equal(h.calls, 0);
+	assert_int_equal(rcm_fake_ucma_ids(), 0);
+	umad_done(umad_arg, &(struct rcm_sa_answer){ .status = -EBUSY });
+	assert_int_equal(h.status, -EBUSY);
+	rcm_sa_kernel.stats(sa, &stats);
+	assert_true(stats.queries == 11);
+}
+
+static void test_deadline_during_umad_cancels_it(void **state)
+{
+	struct heard h = { 0 };
+
+	(void)state;
+	umad_usable = 0;
+	ask_service(&h, 3);
+	rcm_fake_ucma_event_of(rcm_fake_ucma_last_handle(), RDMA_CM_EVENT_ADDRINFO_ERROR, -ETIMEDOUT);
+	turn();
+	rcm_fake_clock_advance(3 * RCM_NS_PER_S);
+	turn();
+	assert_int_equal(umad_cancelled, 1);
+	assert_int_equal(h.status, -ETIMEDOUT);
+}
+
+static void test_path_goes_by_address_and_route(void **state)
+{
+	struct heard h = { 0 };
+	struct rdma_ucm_resolve_addr sent;
+
+	(void)state;
+	ask_path(&h);
+	rcm_fake_ucma_last_body(&sent, sizeof(sent));
+	assert_int_equal(sent.dst_addr.ss_family, AF_IB);
+	rcm_fake_ucma_event_of(rcm_fake_ucma_last_handle(), RDMA_CM_EVENT_ADDR_RESOLVED, 0);
+	turn();
+	rcm_fake_ucma_event_of(rcm_fake_ucma_last_handle(), RDMA_CM_EVENT_ROUTE_RESOLVED, 0);
+	turn();
+	assert_int_equal(h.calls, 1);
+	assert_int_equal(h.count, 1);
+	assert_int_equal(((const struct ibv_path_record *)h.path)->tclass, 0x77);
+	ask_path(&h);
+	rcm_fake_ucma_event_of(rcm_fake_ucma_last_handle(), RDMA_CM_EVENT_ADDR_ERROR, -EHOSTUNREACH);
+	turn();
+	assert_int_equal(h.status, -EHOSTUNREACH);
+}
+
+static void test_query_cancelled_is_not_answered(void **state)
+{
+	struct heard h = { 0 };
+	struct rcm_sa_query *query;
+
+	(void)state;
+	query = ask_service(&h, 1);
+	rcm_fake_ucma_event_of(rcm_fake_ucma_last_handle(), RDMA_CM_EVENT_ADDRINFO_ERROR, -ENODATA);
+	rcm_sa_kernel.cancel(sa, query);
+	turn();
+	rcm_fake_clock_advance(2 * RCM_NS_PER_S);
+	turn();
+	assert_int_equal(h.calls, 0);
+	assert_int_equal(rcm_fake_ucma_ids(), 0);
+}
+
+static void test_port_that_cannot_be_bound_is_refused_at_once(void **state)
+{
+	const struct rcm_sa_service_query asked = { .by_id = true, .service_id = 1 };
+	struct rcm_sa_query *query = NULL;
+	struct heard h = { 0 };
+
+	(void)state;
+	rcm_fake_step_error(rcm_fake_ucma_expect(RDMA_USER_CM_CMD_BIND), ENODEV);
+	assert_int_equal(rcm_sa_kernel.service(sa, &asked, hear, &h, &query), -ENODEV);
+	assert_int_equal(h.calls, 0);
+	assert_int_equal(rcm_fake_ucma_ids(), 0);
+}
+
+static void test_device_removed_ends_its_query(void **state)
+{
+	struct heard h = { 0 };
+
+	(void)state;
+	ask_service(&h, 0);
+	rcm_fake_ucma_event_of(rcm_fake_ucma_last_handle(), RDMA_CM_EVENT_DEVICE_REMOVAL, 0);
+	turn();
+	assert_int_equal(h.status, -ENODEV);
+}
+
+static void test_queries_beyond_the_window_wait_in_order(void **state)
+{
+	struct heard h[RCM_SA_WINDOW + 2] = { 0 };
+	uint32_t first;
+
+	(void)state;
+	ask_service(&h[0], 0);
+	first = rcm_fake_ucma_last_handle();
+	for (unsigned i = 1; i < RCM_SA_WINDOW + 2; i++)
+		ask_service(&h[i], 1);
+	assert_int_equal(rcm_fake_ucma_ids(), RCM_SA_WINDOW);
+	rcm_fake_ucma_event_of(first, RDMA_CM_EVENT_ADDRINFO_ERROR, -ENODATA);
+	turn();
+	assert_int_equal(h[0].calls, 1);
+	assert_int_equal(rcm_fake_ucma_ids(), RCM_SA_WINDOW);
+	rcm_fake_clock_advance(2 * RCM_NS_PER_S);
+	turn();
+	for (unsigned i = 1; i < RCM_SA_WINDOW + 2; i++)
+		assert_int_equal(h[i].calls, 1);
+	assert_int_equal(rcm_fake_ucma_ids(), 0);
+}
+
+int main(void)
+{
+#define T(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+		T(test_kernel_with_the_command_is_usable),
+		T(test_kernel_without_the_command_is_not_usable),
+		T(test_service_is_asked_on_an_id_of_its_own),
+		T(test_service_that_is_not_there_is_enoent),
+		T(test_service_failure_without_umad_is_eio),
+		T(test_kernels_two_seconds_are_not_the_deadline),
+		T(test_service_the_kernel_gives_up_is_asked_over_umad),
+		T(test_deadline_during_umad_cancels_it),
+		T(test_path_goes_by_address_and_route),
+		T(test_query_cancelled_is_not_answered),
+		T(test_port_that_cannot_be_bound_is_refused_at_once),
+		T(test_device_removed_ends_its_query),
+		T(test_queries_beyond_the_window_wait_in_order),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
