@@ -249,7 +249,7 @@ static void test_record_paths_late_at_the_deadline_are_left_out(void **state)
 	(void)state;
 	SCRIPT({ .port = 1, .name = "storage", .count = 2, .total = 2, .services = { RECORD(5, 1), RECORD(6, 2) } },
 	       { PATH(1, 5), .slid = 50 }, { PATH(1, 6), .ms = RCM_FAKE_SA_NEVER });
-	question.deadline_ms = 40;
+	question.deadline_ms = 150;
 	assert_int_equal(ask(), 0);
 	assert_int_equal(asker.outcome.arg, 2);
 	assert_int_equal(list->ai_route_len, sizeof(struct ibv_path_data));
@@ -264,7 +264,7 @@ static void test_record_ports_late_at_the_deadline_are_left_out(void **state)
 	       { .port = 4, .name = "storage", .count = 1, .total = 1, .services = { RECORD(5, 1) } },
 	       { PATH(4, 5), .slid = 45 });
 	ask_all_ports(4);
-	question.deadline_ms = 40;
+	question.deadline_ms = 150;
 	assert_int_equal(ask(), 0);
 	assert_int_equal(asker.outcome.arg, 1);
 }
