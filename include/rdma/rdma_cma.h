@@ -183,6 +183,7 @@ struct rdma_addrinfo {
 /*
  * Makes an event channel. Returns it, or NULL with errno:
  *   ENODEV   the machine has no RDMA device and RAI_DEVICELESS=1 is not in the environment
+ *   ENOENT   there is one, but no rdma_cm device: its module is not loaded, or its node is not in this container
  *   EACCES   there is one, but this process may use neither the rdma_cm nor an umad device
  *   ENOMEM, EMFILE, ENFILE
  * Freed by rdma_destroy_event_channel().

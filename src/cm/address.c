@@ -142,11 +142,31 @@ static int deliver_route(struct rcm_event *event)
 	return 0;
 }
 
+/* Which step, and why, where the status alone is hard to read. */
+static const char *text(const struct rcm_event *event)
+{
+	switch (event->pub.status) {
+	case -ENODEV:
+		return event->pub.event == RDMA_CM_EVENT_ADDR_ERROR ?
+		       "resolving the address: no RDMA device that this process sees reaches it" :
+		       "resolving the route: the device can't be used";
+	case -ETIMEDOUT:
+		return event->pub.event == RDMA_CM_EVENT_ADDR_ERROR ?
+		       "resolving the address: no neighbour answered in time" :
+		       "resolving the route: no answer in time";
+	case -ENETUNREACH:
+	case -EHOSTUNREACH:
+		return "resolving the address: there is no route to it";
+	default:
+		return NULL;
+	}
+}
+
 const struct rcm_event_ops rcm_address_resolved_ops = {
 	.name = "address",
 	.deliver = deliver_address,
 	.drop = rcm_event_drop,
-	.text = rcm_event_no_text,
+	.text = text,
 	.free = rcm_kernel_event_free,
 };
 
@@ -154,7 +174,7 @@ const struct rcm_event_ops rcm_address_error_ops = {
 	.name = "no address",
 	.deliver = deliver_no_address,
 	.drop = rcm_event_drop,
-	.text = rcm_event_no_text,
+	.text = text,
 	.free = rcm_kernel_event_free,
 };
 
@@ -162,6 +182,6 @@ const struct rcm_event_ops rcm_address_route_ops = {
 	.name = "route",
 	.deliver = deliver_route,
 	.drop = rcm_event_drop,
-	.text = rcm_event_no_text,
+	.text = text,
 	.free = rcm_kernel_event_free,
 };

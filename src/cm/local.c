@@ -60,7 +60,9 @@ int rcm_local_usable(const char *class_dir)
 		return 0;
 	if (umad == -ENOMEM)
 		return umad;
-	return kernel == -EACCES || umad == -EACCES ? -EACCES : -ENODEV;
+	if (kernel == -EACCES || umad == -EACCES)
+		return -EACCES;
+	return present ? -ENOENT : -ENODEV;
 }
 
 /* Whether an id of port space ps may have a service id of this prefix (shared by the kernel: an RDMA_PS_IB id may have

@@ -27,6 +27,18 @@ void rcm_port_sysfs_replace(const char *directory)
 	sysfs = directory ? directory : "/sys";
 }
 
+bool rcm_port_mad_module(void)
+{
+	char path[256];
+	int fd = -1;
+
+	if (snprintf(path, sizeof(path), "%s/class/infiniband_mad/abi_version", sysfs) < (int)sizeof(path))
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
 /* One line of a file of a port, without its end. */
 static int read_line(const char *device, unsigned number, const char *name, char *line, size_t size)
 {

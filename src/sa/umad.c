@@ -184,7 +184,7 @@ int rcm_sa_umad_usable(const struct rcm_gid *port)
 
 	if (last.until > rcm_clock_now() && !memcmp(&last.gid, port, sizeof(last.gid)))
 		return 0;
-	ret = rcm_sa_port_by_gid(port, &found);
+	ret = rcm_port_mad_module() ? rcm_sa_port_by_gid(port, &found) : -ENODEV;
 	if (!ret)
 		ret = device_open(&found, &umad);
 	device_close(umad);

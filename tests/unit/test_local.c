@@ -56,7 +56,7 @@ static void test_local_unusable_says_whether_device_or_permission_lacks(void **s
 	(void)state;
 	assert_int_equal(rcm_local_usable("/nonexistent"), -ENODEV);
 	rcm_fake_ucma_open_result(-ENODEV);
-	assert_int_equal(rcm_local_usable(class_dir), -ENODEV);
+	assert_int_equal(rcm_local_usable(class_dir), -ENOENT);
 	rcm_fake_ucma_open_result(-EACCES);
 	assert_int_equal(rcm_local_usable(class_dir), -EACCES);
 	rcm_fake_ucma_open_result(-ENODEV);
