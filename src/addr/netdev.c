@@ -13,6 +13,9 @@
 #include "base/clock.h"
 #include "base/limits.h"
 
+/* So many empty entries of a GID table are its end. */
+enum { GAP_MAX = 32 };
+
 static const char *sysfs = "/sys";
 
 static struct {
@@ -72,33 +75,36 @@ static void add_own(const char *path, const char *name)
 	add(name);
 }
 
-/* One file a GID, that can't be read where the table has no entry. */
-static void add_of_gid(const char *path, const char *index)
+/* One file a GID, that can't be read where the table has no entry: false. */
+static bool add_of_gid(const char *path)
 {
 	char name[IF_NAMESIZE + 1];
 	ssize_t n;
 	int fd;
 
-	(void)index;
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return;
+		return false;
 	n = read(fd, name, sizeof(name) - 1);
 	close(fd);
 	if (n <= 0)
-		return;
+		return false;
 	name[n] = '\0';
 	name[strcspn(name, "\n")] = '\0';
 	add(name);
+	return true;
 }
 
+/* Tables have a thousand entries and more, and the kernel gives a GID the first free one. */
 static void add_of_port(const char *path, const char *port)
 {
-	char directory[512];
+	char file[512];
 
 	(void)port;
-	if (snprintf(directory, sizeof(directory), "%s/gid_attrs/ndevs", path) < (int)sizeof(directory))
-		each_entry(directory, add_of_gid);
+	for (unsigned i = 0, gap = 0; gap < GAP_MAX; i++) {
+		snprintf(file, sizeof(file), "%.450s/gid_attrs/ndevs/%u", path, i);
+		gap = add_of_gid(file) ? 0 : gap + 1;
+	}
 }
 
 static void add_of_device(const char *path, const char *device)

@@ -53,6 +53,15 @@ static void test_netdev_that_a_gid_stands_for_is_found(void **state)
 	assert_true(rcm_netdev_is_rdma(lo));
 }
 
+/* A table of a thousand entries is not read to its end. */
+static void test_netdev_gids_after_many_empty_entries_are_none(void **state)
+{
+	(void)state;
+	rcm_fake_sysfs_add("class/infiniband/rxe0/ports/1/gid_attrs/ndevs/0", "no-such-dev");
+	rcm_fake_sysfs_add("class/infiniband/rxe0/ports/1/gid_attrs/ndevs/1000", "lo");
+	assert_false(rcm_netdev_is_rdma(lo));
+}
+
 static void test_netdev_names_that_fit_no_interface_are_left_out(void **state)
 {
 	(void)state;
@@ -82,6 +91,7 @@ int main(void)
 		T(test_netdev_without_rdma_device_there_is_none),
 		T(test_netdev_of_the_device_itself_is_found),
 		T(test_netdev_that_a_gid_stands_for_is_found),
+		T(test_netdev_gids_after_many_empty_entries_are_none),
 		T(test_netdev_names_that_fit_no_interface_are_left_out),
 		T(test_netdev_changes_are_noticed_within_a_second),
 	};
