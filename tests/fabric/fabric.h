@@ -2,6 +2,13 @@
 /* What a test program does to the fabric it runs in, through scripts/fabric/world. */
 #pragma once
 
+/* How much later than its deadline an outcome may come; a sanitizer makes everything ten times as slow. */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+enum { RCM_FABRIC_LATE_MS = 100 };
+#else
+enum { RCM_FABRIC_LATE_MS = 10 };
+#endif
+
 /* Runs "world WORDS" and waits for it; returns its exit status. Fails the test where it can't be run. */
 int rcm_fabric(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
