@@ -19,15 +19,16 @@ static unsigned calls, got;
 static void on_readable(uv_poll_t *handle, int status, int events)
 {
 	struct rdma_cm_event *event = get_event(channel);
+	enum rdma_cm_event_type type = event->event;
 
+	rdma_ack_cm_event(event);
 	assert_int_equal(status, 0);
 	assert_int_equal(events, UV_READABLE);
 	calls++;
-	got += event->event == RDMA_CM_EVENT_ADDRINFO_RESOLVED;
-	rdma_ack_cm_event(event);
+	got += type == RDMA_CM_EVENT_ADDRINFO_RESOLVED;
 	if (got == EVENTS)
 		uv_poll_stop(handle);
-	else if (event->event == RDMA_CM_EVENT_USER)
+	else if (type == RDMA_CM_EVENT_USER)
 		assert_int_equal(rdma_resolve_addrinfo(id, "192.0.2.1", NULL, NULL), 0);
 	else
 		assert_int_equal(rdma_write_cm_event(id, RDMA_CM_EVENT_USER, 0, 0), 0);
