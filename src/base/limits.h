@@ -4,7 +4,7 @@
 
 enum {
 	RCM_NODE_MAX = 253,		/* characters of a node name (RFC 1035 2.3.4, text form) */
-	RCM_SERVICE_TEXT_MAX = 65,	/* characters of a service name that are looked at: /etc/services has none so long */
+	RCM_SERVICE_TEXT_MAX = 65,	/* characters of a service name looked at: /etc/services has none so long */
 	RCM_SERVICE_NAME_MAX = 63,	/* bytes of an SA service name; the 64th is its NUL */
 	RCM_RESULTS_MAX = 4096,		/* results handed out in one list; the event tells how many there were */
 	RCM_KEPT_MAX = 4096,		/* answers kept for later requests */
