@@ -6,11 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/stamp.h"
 #include "resolve/request.h"
-
-#define LOOK_NS (100 * RCM_NS_PER_MS)
 
 static const char *const files[] = {
 	"/etc/hosts", "/etc/resolv.conf", "/etc/nsswitch.conf", "/etc/gai.conf", "/etc/host.conf",
@@ -48,10 +45,10 @@ const struct rcm_config *rcm_config_get(void)
 bool rcm_config_files_changed(uint64_t now)
 {
 	static struct rcm_stamp stamps[FILES];
-	static uint64_t looked;
+	static uint64_t looked;		/* in which turn of the loop */
 	bool changed = false, first = !looked;
 
-	if (looked && now - looked < LOOK_NS)
+	if (looked == now)
 		return false;
 	looked = now;
 	for (unsigned i = 0; i < FILES; i++)

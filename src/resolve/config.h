@@ -15,6 +15,6 @@ const struct rcm_config *rcm_config_get(void);
 
 /*
  * True where a file that decides what names mean (hosts, resolv.conf, nsswitch.conf, gai.conf, host.conf) is not what
- * it was at the last call that looked; looks at most every 100 ms. now: ns of rcm_clock_now(). Resolver thread.
+ * it was at the last call that looked; looks once in a turn of the loop, whose time now is. Resolver thread.
  */
 bool rcm_config_files_changed(uint64_t now);
