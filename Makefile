@@ -31,9 +31,11 @@ bench: all
 bench-vm: all
 	@bench/vm-run
 
+# The loader finds a new library by its cache; a package's own scripts see to that for DESTDIR.
 install: all
 	@meson configure $(BUILD) --prefix=$(PREFIX)
 	@DESTDIR=$(DESTDIR) meson install -C $(BUILD)
+	@[ -n "$(DESTDIR)" ] || [ "$$(id -u)" != 0 ] || /sbin/ldconfig
 
 clean:
 	@rm -rf $(BUILD) build-*
