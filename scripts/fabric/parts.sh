@@ -108,6 +108,13 @@ sm_start() {
 
 sm_end() { end "$dir/sm.$1.pid" "$2"; }
 
+# pause_process PID: stops it, and is back once every thread of it stands: a running one may answer once more before.
+pause_process() {
+	local stat
+	kill -STOP "$1"
+	while stat=$(cat /proc/"$1"/task/*/stat) && grep -qvE '\) [Tt] ' <<<"$stat"; do :; done
+}
+
 # The runtime of a sanitizer has to come first of all that is loaded.
 sanitizer_of() { ldd "$1" 2>/dev/null | awk '$1 ~ /^lib(a|t|ub)san\.so/ { print $3 }' | tr '\n' ' '; }
 

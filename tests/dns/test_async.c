@@ -232,6 +232,7 @@ static double run_child(void (*end)(void))
 	pid_t pid = fork();
 
 	if (!pid) {
+		user_close();
 		user_channel = rdma_create_event_channel();
 		u = users(50);
 		start_many(u, 50, "silent-exit-%u.liar.test");
