@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +19,8 @@ enum {
 	ENTRIES_MAX = 256,	/* names remembered */
 	LINE_LEN = 4096,	/* what one services entry with its aliases may take */
 };
+
+#define NSSWITCH "/etc/nsswitch.conf"
 
 /* How long the services file is taken for unchanged without a look at it. */
 #define LOOK_NS (100 * RCM_NS_PER_MS)
@@ -32,6 +35,8 @@ struct entry {
 static struct {
 	struct entry *entries;
 	struct rcm_stamp file;		/* as it was when they were read */
+	struct rcm_stamp nsswitch;
+	bool is_local;
 	uint64_t looked;		/* ns */
 } memory;
 
@@ -65,6 +70,44 @@ int rcm_service_number(const char *service, uint16_t *ret_port)
 	return 1;
 }
 
+/* Modules of glibc that read files of this host. */
+static bool is_local_module(const char *word)
+{
+	return !strcmp(word, "files") || !strcmp(word, "db") || !strcmp(word, "compat");
+}
+
+/* "services: db files". What stands in brackets says when to go on, and names nobody. */
+static bool line_is_local(char *line)
+{
+	char *rest, *word;
+	bool local = true, action = false;
+
+	word = strtok_r(line, " \t\r\n:", &rest);
+	if (!word || strcmp(word, "services"))
+		return true;
+	while ((word = strtok_r(NULL, " \t\r\n:", &rest))) {
+		action = action || *word == '[';
+		local = local && (action || is_local_module(word));
+		action = action && !strchr(word, ']');
+	}
+	return local;
+}
+
+bool rcm_service_is_local_in(const char *nsswitch)
+{
+	FILE *file = fopen(nsswitch, "re");
+	bool local = true;
+	char *line = NULL;
+	size_t size = 0;
+
+	while (file && local && getline(&line, &size, file) >= 0)
+		local = line_is_local(line);
+	free(line);
+	if (file)
+		fclose(file);
+	return local;
+}
+
 static void forget(void)
 {
 	struct entry *entry = memory.entries, *next;
@@ -76,7 +119,7 @@ static void forget(void)
 	}
 }
 
-/* Forgets all where the services file isn't the one that was read. */
+/* Forgets all where the files aren't those that were read. */
 static void refresh(void)
 {
 	uint64_t now = rcm_clock_now();
@@ -84,8 +127,18 @@ static void refresh(void)
 	if (memory.looked && now - memory.looked < LOOK_NS)
 		return;
 	memory.looked = now;
+	if (rcm_stamp_changed(&memory.nsswitch, NSSWITCH)) {
+		memory.is_local = rcm_service_is_local_in(NSSWITCH);
+		forget();
+	}
 	if (rcm_stamp_changed(&memory.file, "/etc/services"))
 		forget();
+}
+
+bool rcm_service_is_local(void)
+{
+	refresh();
+	return memory.is_local;
 }
 
 /* Port in host order, or -errno. The C library does the reading, so that nsswitch's services line counts. */

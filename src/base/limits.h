@@ -14,7 +14,8 @@ enum {
 	RCM_DNS_WINDOW = 128,		/* names in flight at the name servers */
 	RCM_DNS_CHANNELS_MAX = 16,	/* c-ares channels by UDP, and as many by TCP; each a socket per name server */
 	RCM_HOSTS_BYTES_MAX = 16 << 20,	/* of a hosts file kept in memory; a larger one is left to glibc */
-	RCM_NSS_WORKERS = 8,		/* getaddrinfo() threads, only where nsswitch.conf needs them */
+	RCM_NSS_WORKERS = 8,		/* getaddrinfo() threads, only where nsswitch.conf needs them: for host
+					 * names, and as many for service names */
 	RCM_SA_WINDOW = 16,		/* SA queries in flight per port (what Linux 6.17 lets one agent have) */
 	RCM_SA_PORTS_MAX = 64,		/* local InfiniBand ports looked at */
 	RCM_SA_ANSWER_MAX = 16 << 20,	/* bytes of one SA answer: 95,000 service records */

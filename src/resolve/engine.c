@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "addr/service.h"
 #include "base/container.h"
 #include "base/err.h"
 #include "base/lock.h"
@@ -14,6 +15,7 @@
 #include "resolve/config.h"
 #include "resolve/flight.h"
 #include "resolve/record.h"
+#include "resolve/servname.h"
 
 /* FORKED: a child still holding the parent's engine; ABANDONED: it has given that up, and has no thread yet. */
 enum life { NOT_STARTED, RUNNING, FORKED, ABANDONED };
@@ -40,7 +42,10 @@ static struct {
 	.engine = {
 		.backlog = STAILQ_HEAD_INITIALIZER(self.engine.backlog),
 		.ended = STAILQ_HEAD_INITIALIZER(self.engine.ended),
-		.backends = { &rcm_dns_system, &rcm_sa_umad, rcm_sa_ports },
+		.naming = TAILQ_HEAD_INITIALIZER(self.engine.naming),
+		.backends = {
+			&rcm_dns_system, &rcm_sa_umad, rcm_sa_ports, rcm_servname_ask, rcm_service_is_local,
+		},
 	},
 };
 
@@ -316,6 +321,7 @@ static void register_fork(void)
 static void abandon(struct rcm_engine *engine)
 {
 	rcm_flight_reset(engine);
+	rcm_servname_reset(engine);
 	if (engine->dns)
 		engine->backends.dns->abandon(engine->dns);
 	engine->dns = NULL;

@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <sys/queue.h>
 
+#include "dns/nss.h"
 #include "loop/timer.h"
 #include "resolve/answer.h"
 #include "resolve/cache.h"
@@ -17,10 +18,11 @@ struct rcm_record_lookup;
 /*
  * Where a request is; each change is made by the function named.
  * POSTED   on the way to the engine, or in its backlog	(rcm_request_start, rcm_flight_reset)
+ * NAMING   of its service's port, by a worker		(rcm_servname_start)
  * WAITING  on a flight					(rcm_flight_join)
  * ENDED    has its answer; delivered at the turn's end	(rcm_request_end)
  */
-enum rcm_request_state { RCM_REQUEST_POSTED, RCM_REQUEST_WAITING, RCM_REQUEST_ENDED };
+enum rcm_request_state { RCM_REQUEST_POSTED, RCM_REQUEST_NAMING, RCM_REQUEST_WAITING, RCM_REQUEST_ENDED };
 
 struct rcm_request {
 	atomic_uint refs;			/* the caller's and the engine's */
@@ -38,8 +40,10 @@ struct rcm_request {
 	const struct rcm_sa_ops *sa;
 	STAILQ_ENTRY(rcm_request) queued;	/* posted, backlog or ended */
 	STAILQ_ENTRY(rcm_request) cancels;
-	TAILQ_ENTRY(rcm_request) waiter;
-	struct rcm_flight *flight;
+	TAILQ_ENTRY(rcm_request) waiter;	/* of its flight, or of the engine's naming */
+	struct rcm_flight *flight;		/* while WAITING */
+	struct rcm_dns_lookup *naming;		/* this and the next: while NAMING */
+	struct rcm_engine *engine;
 	struct rcm_answer *answer;
 	struct rcm_timer timer;
 	const char *node, *service;		/* behind the key; NULL: none */
@@ -63,6 +67,8 @@ struct rcm_backends {
 	const struct rcm_dns_ops *dns;
 	const struct rcm_sa_ops *sa;		/* where a question names none */
 	int (*sa_ports)(struct rcm_sa_port *ports, unsigned max);
+	rcm_nss_ask_fn *ask_service;		/* by workers, where services aren't local; NULL: always local */
+	bool (*services_are_local)(void);
 };
 
 struct rcm_engine {
@@ -70,6 +76,8 @@ struct rcm_engine {
 	struct rcm_backends backends;
 	struct rcm_dns *dns;			/* NULL: not opened yet */
 	struct rcm_sa_client sa[RCM_SA_CLIENTS];
+	struct rcm_nss *services;		/* workers for service names; NULL: not needed yet */
+	struct rcm_waiters naming;
 	struct rcm_flight *flights;		/* by key */
 	struct rcm_cache cache;
 	struct rcm_requests backlog;		/* taken from the post box, not begun */
@@ -96,6 +104,9 @@ void rcm_engine_use(const struct rcm_backends *backends);
 
 /* On the engine's thread: begins what was posted, or ends it at once. */
 void rcm_request_begin(struct rcm_engine *engine, struct rcm_request *request);
+
+/* On the engine's thread: goes on once a worker has found the port of its service name (0), or -errno. */
+void rcm_request_resume(struct rcm_request *request, int status);
 
 /* On the engine's thread: the application wants it to end. */
 void rcm_request_stop(struct rcm_engine *engine, struct rcm_request *request);

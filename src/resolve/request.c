@@ -13,6 +13,7 @@
 #include "resolve/host.h"
 #include "resolve/key.h"
 #include "resolve/record.h"
+#include "resolve/servname.h"
 
 static bool is_sa(const struct rcm_request *request)
 {
@@ -141,58 +142,43 @@ void rcm_request_end(struct rcm_engine *engine, struct rcm_request *request, str
 	STAILQ_INSERT_TAIL(&engine->ended, request, queued);
 }
 
-static void leave_and_end(struct rcm_engine *engine, struct rcm_request *request,
-			  struct rcm_answer *answer)
-{
-	rcm_flight_leave(request);
-	rcm_request_end(engine, request, answer);
-}
-
 void rcm_request_stop(struct rcm_engine *engine, struct rcm_request *request)
 {
 	/* One still in the backlog sees that it is cancelled when its turn comes. */
 	if (request->state == RCM_REQUEST_WAITING)
-		leave_and_end(engine, request, rcm_answer_fixed(RCM_ANSWER_CANCELLED));
+		rcm_flight_leave(request);
+	else if (request->state == RCM_REQUEST_NAMING)
+		rcm_servname_cancel(request);
+	else
+		return;
+	rcm_request_end(engine, request, rcm_answer_fixed(RCM_ANSWER_CANCELLED));
 }
 
 static void deadline_reached(struct rcm_timer *timer)
 {
 	struct rcm_request *request = rcm_container(timer, struct rcm_request, timer);
-	const struct rcm_flight *flight = request->flight;
+	struct rcm_flight *flight = request->flight;
+	struct rcm_engine *engine = flight ? flight->engine : request->engine;
 	struct rcm_answer *answer = NULL;
 
-	if (flight->record)
+	if (flight && flight->record)
 		answer = rcm_record_partial(flight->record);
 	if (!answer)
 		answer = rcm_answer_fixed(RCM_ANSWER_DEADLINE);
-	leave_and_end(flight->engine, request, answer);
-}
-
-/* Port of a service name. Where both transports are open, any that has it will do. */
-static int find_port(struct rcm_request *request)
-{
-	bool udp = request->hints.qp_type == IBV_QPT_UD;
-	int ret;
-
-	ret = rcm_service_port(request->service, udp, &request->port);
-	if (ret == -ENOENT && !request->hints.qp_type)
-		ret = rcm_service_port(request->service, true, &request->port);
-	return ret;
+	if (flight)
+		rcm_flight_leave(request);
+	else
+		rcm_servname_cancel(request);
+	rcm_request_end(engine, request, answer);
 }
 
 /* An answer that needs no lookup, or NULL. */
-static struct rcm_answer *answer_at_once(struct rcm_request *request)
+static struct rcm_answer *answer_at_once(const struct rcm_request *request)
 {
 	const struct rcm_hints *hints = &request->hints;
-	int ret;
 
 	if (is_sa(request))
 		return NULL;
-	ret = request->service_is_name ? find_port(request) : 0;
-	if (ret == -ENOENT)
-		return rcm_answer_fixed(RCM_ANSWER_NO_SERVICE);
-	if (ret)
-		return rcm_answer_failed(ret, 0, NULL);
 	if (!request->node)
 		return rcm_host_local(hints->family, hints->flags & RAI_PASSIVE);
 	return rcm_host_number(request->node, hints->family);
@@ -220,23 +206,50 @@ static struct rcm_answer *kept_answer(struct rcm_engine *engine, const struct rc
 	return is_sa(request) ? answer : rcm_host_reach(answer);
 }
 
-void rcm_request_begin(struct rcm_engine *engine, struct rcm_request *request)
+/* Its port is known, or doesn't matter. */
+static void find_addresses(struct rcm_engine *engine, struct rcm_request *request)
 {
-	struct rcm_answer *answer = NULL;
+	struct rcm_answer *answer = answer_at_once(request);
 
-	if (atomic_load_explicit(&request->cancelled, memory_order_relaxed))
-		answer = rcm_answer_fixed(RCM_ANSWER_CANCELLED);
-	else if (request->deadline && request->deadline <= engine->loop.now)
-		answer = rcm_answer_fixed(RCM_ANSWER_DEADLINE);
-	if (!answer)
-		answer = answer_at_once(request);
 	if (!answer)
 		answer = kept_answer(engine, request);
 	if (answer)
 		rcm_request_end(engine, request, answer);
 	else
 		rcm_flight_join(engine, request);
-	if (request->state == RCM_REQUEST_WAITING && request->deadline)
+}
+
+static struct rcm_answer *no_port(int status)
+{
+	return status == -ENOENT ? rcm_answer_fixed(RCM_ANSWER_NO_SERVICE) : rcm_answer_failed(status, 0, NULL);
+}
+
+void rcm_request_resume(struct rcm_request *request, int status)
+{
+	if (status)
+		rcm_request_end(request->engine, request, no_port(status));
+	else
+		find_addresses(request->engine, request);
+}
+
+void rcm_request_begin(struct rcm_engine *engine, struct rcm_request *request)
+{
+	struct rcm_answer *answer = NULL;
+	int found = 1;
+
+	if (atomic_load_explicit(&request->cancelled, memory_order_relaxed))
+		answer = rcm_answer_fixed(RCM_ANSWER_CANCELLED);
+	else if (request->deadline && request->deadline <= engine->loop.now)
+		answer = rcm_answer_fixed(RCM_ANSWER_DEADLINE);
+	else if (request->service_is_name)
+		found = rcm_servname_start(engine, request);
+	if (found < 0)
+		answer = no_port(found);
+	if (answer)
+		rcm_request_end(engine, request, answer);
+	else if (found)
+		find_addresses(engine, request);
+	if (request->state != RCM_REQUEST_ENDED && request->deadline)
 		rcm_timer_start(&engine->loop, &request->timer, request->deadline, deadline_reached);
 }
 

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <net/if.h>
 #include <netdb.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 
 #include "addr/build.h"
@@ -11,14 +13,65 @@
 #include "base/clock.h"
 #include "fake_dns.h"
 #include "resolve/engine.h"
+#include "resolve/servname.h"
 #include "test.h"
 
 static struct rcm_asker asker, other;
 static struct rdma_addrinfo *list;
 
+/* Workers ask for service names while set: "slow-*" isn't answered before the test says so, nor is it ever found. */
+static atomic_bool services_elsewhere;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t change = PTHREAD_COND_INITIALIZER;
+static unsigned asked;
+static bool answering;
+
+static bool services_are_local(void)
+{
+	return !services_elsewhere;
+}
+
+static int slow_ask(const char *service, int type, struct addrinfo **ret_list)
+{
+	pthread_mutex_lock(&lock);
+	asked++;
+	pthread_cond_broadcast(&change);
+	while (!answering && !strncmp(service, "slow-", 5))
+		pthread_cond_wait(&change, &lock);
+	pthread_mutex_unlock(&lock);
+	return rcm_servname_ask(service, type, ret_list);
+}
+
+static void set_answering(bool on)
+{
+	pthread_mutex_lock(&lock);
+	asked = on ? asked : 0;
+	answering = on;
+	pthread_cond_broadcast(&change);
+	pthread_mutex_unlock(&lock);
+}
+
+static void wait_asked(unsigned count)
+{
+	pthread_mutex_lock(&lock);
+	while (asked < count)
+		pthread_cond_wait(&change, &lock);
+	pthread_mutex_unlock(&lock);
+}
+
+static int set_up_elsewhere(void **state)
+{
+	(void)state;
+	rcm_fake_dns_reset();
+	services_elsewhere = true;
+	set_answering(false);
+	return 0;
+}
+
 static int setup(void **state)
 {
 	(void)state;
+	services_elsewhere = false;
 	rcm_fake_dns_reset();
 	return 0;
 }
@@ -30,6 +83,7 @@ static int teardown(void **state)
 	rcm_asker_done(&other);
 	rcm_addrinfo_free(list);
 	list = NULL;
+	set_answering(true);
 	return 0;
 }
 
@@ -241,6 +295,74 @@ static void test_request_with_an_unknown_service_fails_without_asking_for_the_na
 	assert_int_equal(rcm_fake_dns_started(), 0);
 }
 
+/* F1, F9: a service module that is stuck holds up nobody else. */
+static void test_request_whose_service_is_asked_of_a_slow_module_delays_no_other(void **state)
+{
+	struct rcm_question slow = rcm_question_name("svc3.example"), q = rcm_question_name("other.example");
+
+	(void)state;
+	slow.service = "slow-service";
+	assert_int_equal(rcm_asker_start(&other, &slow), 0);
+	wait_asked(1);
+	assert_int_equal(ask(&q), 0);
+	q.service = "http";
+	assert_int_equal(ask(&q), 0);
+	assert_int_equal(asker.outcome.port, 80);
+	assert_int_equal(rcm_asker_times(&other), 0);
+	set_answering(true);
+	assert_true(rcm_asker_wait(&other));
+	assert_int_equal(other.outcome.status, -ENOENT);
+	assert_int_equal((int)other.outcome.arg, EAI_SERVICE);
+	assert_string_equal(other.outcome.text, "service slow-service: no such service");
+}
+
+/* F10, F31 */
+static void test_request_whose_service_is_asked_of_a_slow_module_keeps_its_deadline(void **state)
+{
+	struct rcm_question q = rcm_question_name("svc4.example");
+
+	(void)state;
+	q.service = "slow-service";
+	q.deadline_ms = 20;
+	assert_int_equal(ask(&q), -ETIMEDOUT);
+	assert_int_equal(rcm_fake_dns_started(), 0);
+}
+
+static void test_request_whose_service_is_asked_of_a_slow_module_can_be_cancelled(void **state)
+{
+	struct rcm_question q = rcm_question_name("svc5.example");
+
+	(void)state;
+	q.service = "slow-service";
+	assert_int_equal(rcm_asker_start(&asker, &q), 0);
+	wait_asked(1);
+	rcm_request_cancel(asker.request);
+	assert_true(rcm_asker_wait(&asker));
+	assert_int_equal(asker.outcome.status, -ECANCELED);
+	assert_int_equal(rcm_asker_times(&asker), 1);
+	assert_int_equal(rcm_fake_dns_started(), 0);
+}
+
+static void test_request_whose_service_a_worker_found_goes_on_within_its_deadline(void **state)
+{
+	struct rcm_question q = rcm_question_name("svc6.never.example");
+
+	(void)state;
+	q.service = "tftp";
+	q.deadline_ms = 50;
+	assert_int_equal(ask(&q), -ETIMEDOUT);
+	assert_int_equal(rcm_fake_dns_started(), 1);
+	assert_int_equal(rcm_fake_dns_under_way(), 0);
+}
+
+/* The same as from local files. */
+static void test_request_whose_service_a_worker_found_has_the_port_of_its_transport(void **state)
+{
+	test_request_with_service_names_finds_their_port_by_transport(state);
+	rcm_fake_dns_reset();
+	test_request_with_an_unknown_service_fails_without_asking_for_the_name(state);
+}
+
 static void test_request_cancelled_ends_once_and_ends_the_lookup(void **state)
 {
 	struct rcm_question q = rcm_question_name("cancel.never.example");
@@ -339,12 +461,20 @@ int main(void)
 		T(test_request_without_node_but_passive_gives_the_wildcards),
 		T(test_request_with_service_names_finds_their_port_by_transport),
 		T(test_request_with_an_unknown_service_fails_without_asking_for_the_name),
+#define E(name) cmocka_unit_test_setup_teardown(name, set_up_elsewhere, teardown)
+		E(test_request_whose_service_is_asked_of_a_slow_module_delays_no_other),
+		E(test_request_whose_service_is_asked_of_a_slow_module_keeps_its_deadline),
+		E(test_request_whose_service_is_asked_of_a_slow_module_can_be_cancelled),
+		E(test_request_whose_service_a_worker_found_goes_on_within_its_deadline),
+		E(test_request_whose_service_a_worker_found_has_the_port_of_its_transport),
 		T(test_request_cancelled_ends_once_and_ends_the_lookup),
 		T(test_request_ends_within_10_ms_of_its_deadline),
 		T(test_request_tells_the_back_end_how_long_it_waits),
 		T(test_request_asked_later_may_be_answered_first),
 	};
 
-	rcm_engine_use(&(struct rcm_backends){ .dns = &rcm_fake_dns });
+	rcm_engine_use(&(struct rcm_backends){
+		.dns = &rcm_fake_dns, .ask_service = slow_ask, .services_are_local = services_are_local,
+	});
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
