@@ -11,7 +11,12 @@ enum {
 	RCM_KEPT_BYTES_MAX = 16 << 20,	/* bytes that all of them may take */
 	RCM_TTL_MAX_S = 3600,		/* longest time an answer is kept, whatever its TTL says */
 	RCM_TTL_NEGATIVE_S = 1,		/* how long "no such name" is kept */
-	RCM_DNS_WINDOW = 128,		/* names in flight at the name servers */
+	/*
+	 * Names at the name servers have 128 places. One that is unanswered for four usual round trips (5 to 50 ms;
+	 * 10 ms while none is known) gives its place to the next and waits on. c-ares takes so many names a channel:
+	 * 2,048 by UDP in all.
+	 */
+	RCM_DNS_WINDOW = 128,		/* places, and names a channel */
 	RCM_DNS_CHANNELS_MAX = 16,	/* c-ares channels by UDP, and as many by TCP; each a socket per name server */
 	RCM_HOSTS_BYTES_MAX = 16 << 20,	/* of a hosts file kept in memory; a larger one is left to glibc */
 	RCM_NSS_WORKERS = 8,		/* getaddrinfo() threads, only where nsswitch.conf needs them: for host
