@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* rai resolve: reads the command line, asks, prints, and says by its exit status how it went. */
 #include <argp.h>
+#include <arpa/inet.h>
+#include <ctype.h>
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,13 +68,30 @@ static const char *read_word(struct argp_state *state, const char *what, const c
 	if (!*arg)
 		argp_error(state, "%s is empty", what);
 	if (strlen(arg) > max)
-		argp_error(state, "%s is longer than %zu characters", what, max);
+		argp_error(state, "%s is longer than %zu bytes", what, max);
 	for (const unsigned char *c = (const unsigned char *)arg; *c; c++)
 		if (*c < ' ' || *c == 0x7f)
 			argp_error(state, "%s has a control character in it", what);
 	if (!cli_is_utf8(arg))
 		argp_error(state, "%s is not UTF-8", what);
 	return arg;
+}
+
+/* A number is a service id, as rdma_resolve_addrinfo(3) has it. */
+static const char *read_sa_service(struct argp_state *state, const char *arg)
+{
+	char *end;
+
+	read_word(state, "SERVICE", arg, SERVICE_NAME_MAX);
+	errno = 0;
+	if (isdigit((unsigned char)*arg) && strtoull(arg, &end, 0) == ULLONG_MAX && errno == ERANGE && !*end)
+		argp_error(state, "SERVICE is a number beyond 64 bits: '%s'", arg);
+	return arg;
+}
+
+static bool is_gid(const char *text)
+{
+	return inet_pton(AF_INET6, text, &(struct in6_addr) { 0 }) == 1;
 }
 
 static void check(struct argp_state *state, const struct resolve *r)
@@ -88,6 +108,8 @@ static void check(struct argp_state *state, const struct resolve *r)
 		argp_error(state, "--passive without NODE needs a SERVICE");
 	if (r->family == AF_IB && !r->node)
 		argp_error(state, "--family ib needs a NODE, a GID");
+	if (r->family == AF_IB && !is_gid(r->node))
+		argp_error(state, "NODE is no GID: '%s'", r->node);
 }
 
 /* An empty NODE stands for none where --passive lets it be left out: "rai resolve -P '' 7471". */
@@ -107,7 +129,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case 's':
-		r->sa = read_word(state, "SERVICE", arg, SERVICE_NAME_MAX);
+		r->sa = read_sa_service(state, arg);
 		return 0;
 	case 'p':
 		r->port = read_word(state, "PORT", arg, NODE_MAX);

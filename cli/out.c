@@ -162,7 +162,7 @@ static void print_title(FILE *out, const struct cli_report *report, const struct
 		for (const struct rdma_addrinfo *info = report->answers[i].list; info; info = info->ai_next)
 			shown++;
 	}
-	fprintf(out, "%s: ", report->node ? report->node : report->service);
+	fprintf(out, "%s: ", report->node ? report->node : report->sa ? report->service : "wildcard");
 	if (found > shown)
 		fprintf(out, "%" PRIu64 " of ", shown);
 	fprintf(out, "%" PRIu64 " %s%s", found, noun, found == 1 ? "" : plural);

@@ -123,7 +123,7 @@ static void test_text_of_a_passive_result_shows_its_source_and_port(void **state
 	char *text = text_of(&(struct cli_report) { .service = "7471", .answers = &answer, .count = 1 });
 
 	(void)state;
-	assert_non_null(strstr(text, "7471: 1 address\n"));
+	assert_non_null(strstr(text, "wildcard: 1 address\n"));
 	assert_non_null(strstr(text, "inet    -            7471  UD  UDP    0.0.0.0\n"));
 	free(text);
 }
