@@ -12,6 +12,7 @@ static const struct {
 	const char *text;
 } verdicts[RCM_DNS_VERDICTS] = {
 	[RCM_DNS_NXDOMAIN] = { -ENOENT, EAI_NONAME, "says that there is no such name" },
+	[RCM_DNS_NO_HOST] = { -ENOENT, EAI_NONAME, "was not asked: no host can have that name" },
 	[RCM_DNS_NODATA] = { -ENODATA, EAI_NODATA, "has no address of the wanted family for that name" },
 	[RCM_DNS_FORMERR] = { -EIO, EAI_FAIL, "did not understand the question (FORMERR)" },
 	[RCM_DNS_NOTIMP] = { -EIO, EAI_FAIL, "does not do such questions (NOTIMP)" },

@@ -9,6 +9,7 @@
  */
 enum rcm_dns_verdict {
 	RCM_DNS_NXDOMAIN,
+	RCM_DNS_NO_HOST,		/* not asked: the name can be none of a host (RFC 952, RFC 1123 2.1) */
 	RCM_DNS_NODATA,
 	RCM_DNS_FORMERR,		/* rcodes of RFC 1035 4.1.1 */
 	RCM_DNS_NOTIMP,

@@ -341,6 +341,21 @@ static void answered(struct rcm_exchange *exchange, const struct rcm_cares_answe
 	wake_pump(name->names);
 }
 
+/* The next candidate that can be the name of a host: glibc takes no answer about another. False: none is left. */
+static bool next_candidate(struct name *name, char candidate[RCM_SEARCH_NAME_MAX])
+{
+	for (;;) {
+		name->kind = rcm_search_name(name->resolv, name->text, name->candidate, candidate);
+		if (name->kind == RCM_SEARCH_END)
+			return false;
+		if (res_hnok(candidate))
+			return true;
+		name->verdict = RCM_DNS_NO_HOST;
+		memset(&name->server, 0, sizeof(name->server));
+		leave_candidate(name);
+	}
+}
+
 /* 0: in flight, or ended already; -ENOENT: no candidate is left; -EAGAIN: no room; other -errno. */
 static int ask(struct name *name)
 {
@@ -349,8 +364,7 @@ static int ask(struct name *name)
 	bool aaaa = name->base.family != AF_INET;
 	char candidate[RCM_SEARCH_NAME_MAX];
 
-	name->kind = rcm_search_name(name->resolv, name->text, name->candidate, candidate);
-	if (name->kind == RCM_SEARCH_END)
+	if (!next_candidate(name, candidate))
 		return -ENOENT;
 	name->asked_at = names->loop->now;
 	move(name, PLACED);

@@ -2,6 +2,7 @@
 /* Addresses out of a name server's answer, read by libresolv. */
 #include "dns/reply.h"
 
+#include <resolv.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -33,8 +34,8 @@ struct reading {
 	union rcm_dns_address *into;
 	unsigned found;
 	uint32_t ttl;
-	bool aliased;
 	char expected[NS_MAXDNAME];	/* the name whose addresses count: the question's, then its aliases' ends */
+	char canonname[NS_MAXDNAME];	/* the last of those ends that can be a host's name; "": none */
 };
 
 static int read_record(struct reading *reading, const ns_rr *rr)
@@ -46,7 +47,8 @@ static int read_record(struct reading *reading, const ns_rr *rr)
 		if (ns_name_uncompress(ns_msg_base(reading->msg), ns_msg_end(reading->msg), ns_rr_rdata(*rr),
 				       reading->expected, sizeof(reading->expected)) < 0)
 			return -1;
-		reading->aliased = true;
+		if (res_hnok(reading->expected))
+			strcpy(reading->canonname, reading->expected);
 	} else if (ns_rr_type(*rr) != reading->type) {
 		return 0;
 	} else if (ns_rr_rdlen(*rr) != address_size(reading->type)) {
@@ -92,7 +94,10 @@ static enum rcm_dns_verdict read_answer(struct reading *reading)
 			return RCM_DNS_MALFORMED;
 	if (!reading->found)
 		return RCM_DNS_NODATA;
-	if (reading->aliased && !reply->canonname && !(reply->canonname = strdup(reading->expected)))
+	if (!reading->canonname[0] || reply->canonname)
+		return RCM_DNS_FOUND;
+	reply->canonname = strdup(reading->canonname);
+	if (!reply->canonname)
 		return RCM_DNS_NOMEM;
 	return RCM_DNS_FOUND;
 }

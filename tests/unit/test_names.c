@@ -233,6 +233,33 @@ static void test_names_search_list_is_walked_and_res_search_s_choice_told(void *
 	assert_int_equal(r.done, 1);
 }
 
+static void test_names_that_no_host_can_have_are_not_asked_about(void **state)
+{
+	static const char *const bad[] = {
+		"a b", "a\tb", "[live]", "a:b", "a%b", "-a", "a/b", "*", "a@b", "a,b", "\x80", "\xff.test", "a\\.b",
+		"a\\032b", "1.2.3.4 ",
+	};
+	struct result r;
+
+	(void)state;
+	rcm_names_configure(names, files_dns, make_resolv("x.test", 0), NULL);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		start(&r, bad[i]);
+		turn();
+		assert_int_equal(fake_cares_out(), 0);
+		assert_int_equal(r.done, 1);
+		assert_int_equal(r.status, -ENOENT);
+		assert_int_equal(r.code, EAI_NONAME);
+		assert_non_null(strstr(r.text, "no host can have that name"));
+	}
+	/* A domain that makes it one is left out, the others are asked. */
+	rcm_names_configure(names, files_dns, make_resolv("x y.test", 0), NULL);
+	start(&r, "short");
+	turn();
+	fail_both("short", RCM_DNS_NXDOMAIN);
+	assert_int_equal(r.status, -ENOENT);
+}
+
 static void test_names_hosts_file_comes_first_and_asks_nobody(void **state)
 {
 	struct result r;
@@ -488,6 +515,7 @@ int main(void)
 		NAMES_TEST(test_names_greater_of_two_ends_is_told),
 		NAMES_TEST(test_names_text_names_who_said_so_or_all_who_were_asked),
 		NAMES_TEST(test_names_search_list_is_walked_and_res_search_s_choice_told),
+		NAMES_TEST(test_names_that_no_host_can_have_are_not_asked_about),
 		NAMES_TEST(test_names_hosts_file_comes_first_and_asks_nobody),
 		NAMES_TEST(test_names_hosts_file_comes_last_where_dns_is_first),
 		NAMES_TEST(test_names_source_hosts_or_servers_only),

@@ -76,6 +76,24 @@ static void test_reply_aliases_are_followed_and_counted_in_the_ttl(void **state)
 	assert_int_equal(reply.ttl, 5);
 }
 
+static void test_reply_canonical_name_is_the_last_that_a_host_can_have(void **state)
+{
+	(void)state;
+	dns_message_begin(&message, "alias.test", ns_t_a, 0);
+	dns_message_add(&message, "alias.test", ns_t_cname, 60, "-end.test");
+	dns_message_add(&message, "-end.test", ns_t_a, 60, "192.0.2.1");
+	assert_int_equal(add(ns_t_a), RCM_DNS_FOUND);
+	check("192.0.2.1");
+	assert_null(reply.canonname);
+	rcm_reply_clear(&reply);
+	dns_message_begin(&message, "alias.test", ns_t_a, 0);
+	dns_message_add(&message, "alias.test", ns_t_cname, 60, "good.test");
+	dns_message_add(&message, "good.test", ns_t_cname, 60, "-end.test");
+	dns_message_add(&message, "-end.test", ns_t_a, 60, "192.0.2.1");
+	assert_int_equal(add(ns_t_a), RCM_DNS_FOUND);
+	assert_string_equal(reply.canonname, "good.test");
+}
+
 /* RFC 5452: what wasn't asked about doesn't count, whoever slipped it in. */
 static void test_reply_records_of_other_names_and_types_are_left_out(void **state)
 {
@@ -155,6 +173,7 @@ int main(void)
 		cmocka_unit_test_teardown(test_reply_addresses_in_order_with_the_least_ttl, clear),
 		cmocka_unit_test_teardown(test_reply_ipv4_goes_before_ipv6_whichever_came_first, clear),
 		cmocka_unit_test_teardown(test_reply_aliases_are_followed_and_counted_in_the_ttl, clear),
+		cmocka_unit_test_teardown(test_reply_canonical_name_is_the_last_that_a_host_can_have, clear),
 		cmocka_unit_test_teardown(test_reply_records_of_other_names_and_types_are_left_out, clear),
 		cmocka_unit_test_teardown(test_reply_cut_anywhere_is_malformed_and_changes_nothing, clear),
 		cmocka_unit_test_teardown(test_reply_address_of_wrong_length_is_malformed, clear),
