@@ -27,7 +27,7 @@ struct own {
 
 struct rcm_srcaddr {
 	int monitor;		/* readable when an address of the host came or went */
-	int udp4, udp6;		/* -1 where the family isn't there */
+	int udp4, udp6;		/* -1: not open yet, or the family isn't there */
 	unsigned owns_count;
 	struct own *owns;
 	bool stale;
@@ -176,8 +176,7 @@ int rcm_srcaddr_open(struct rcm_srcaddr **ret_srcaddr)
 		return fd;
 	}
 	srcaddr->monitor = fd;
-	srcaddr->udp4 = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	srcaddr->udp6 = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	srcaddr->udp4 = srcaddr->udp6 = -1;
 	srcaddr->stale = true;
 	*ret_srcaddr = srcaddr;
 	return 0;
@@ -194,6 +193,16 @@ void rcm_srcaddr_close(struct rcm_srcaddr *srcaddr)
 		close(srcaddr->udp6);
 	free(srcaddr->owns);
 	free(srcaddr);
+}
+
+/* 0, or -errno: only -EAFNOSUPPORT says something about the destination, anything else about this process. */
+static int open_udp(struct rcm_srcaddr *srcaddr, int family)
+{
+	int *fd = family == AF_INET ? &srcaddr->udp4 : &srcaddr->udp6;
+
+	if (*fd < 0)
+		*fd = socket(family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	return *fd < 0 ? rcm_errno() : 0;
 }
 
 /* The address chosen by one connect() binds the next, unless the socket is disconnected between the two. */
@@ -213,13 +222,18 @@ static bool ask_kernel(const struct rcm_srcaddr *srcaddr, const union rcm_dns_ad
 	return !connect(fd, &port.sa, len) && !getsockname(fd, &from->sa, &len);
 }
 
-static void look_at(const struct rcm_srcaddr *srcaddr, struct rcm_order *order)
+/* 0, or -errno where nothing can be said of the way there. */
+static int look_at(struct rcm_srcaddr *srcaddr, struct rcm_order *order)
 {
+	int err = open_udp(srcaddr, order->to.sa.sa_family);
+
+	if (err && err != -EAFNOSUPPORT)
+		return err;
 	order->native = true;
 	order->from_prefix = 32;
 	if (!ask_kernel(srcaddr, &order->to, &order->from)) {
 		order->from.sa.sa_family = AF_UNSPEC;
-		return;
+		return 0;
 	}
 	for (unsigned i = 0; i < srcaddr->owns_count; i++) {
 		const struct own *own = &srcaddr->owns[i];
@@ -230,8 +244,9 @@ static void look_at(const struct rcm_srcaddr *srcaddr, struct rcm_order *order)
 		order->from_deprecated = own->deprecated;
 		order->from_home = own->home;
 		order->native = own->native;
-		return;
+		break;
 	}
+	return 0;
 }
 
 void rcm_srcaddr_sort(struct rcm_srcaddr *srcaddr, union rcm_dns_address *addresses, unsigned count)
@@ -246,10 +261,12 @@ void rcm_srcaddr_sort(struct rcm_srcaddr *srcaddr, union rcm_dns_address *addres
 	for (unsigned i = 0; i < count; i++) {
 		orders[i].to = addresses[i];
 		orders[i].given = i;
-		look_at(srcaddr, &orders[i]);
+		if (look_at(srcaddr, &orders[i]))
+			goto out;
 	}
 	rcm_order_sort(orders, count);
 	for (unsigned i = 0; i < count; i++)
 		addresses[i] = orders[i].to;
+out:
 	free(orders);
 }

@@ -16,6 +16,6 @@ void rcm_srcaddr_follow(struct rcm_srcaddr *srcaddr);
 
 /*
  * Puts count addresses in the order of order.h. Waits for nothing but the kernel's routing tables: a UDP socket that
- * is connected sends no packet. Without memory, or without the tables, the order is left as it is.
+ * is connected sends no packet. Without memory, descriptors or the tables, the order is left as it is this time.
  */
 void rcm_srcaddr_sort(struct rcm_srcaddr *srcaddr, union rcm_dns_address *addresses, unsigned count);

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The order by the kernel's routes, where descriptors are short for a while. */
+#include "dns/srcaddr.h"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "test.h"
+
+static struct rlimit before;
+
+/* No more descriptors than there are, and spare ones. */
+static void limit_descriptors(unsigned spare)
+{
+	struct rlimit limit;
+	int fd = fcntl(STDIN_FILENO, F_DUPFD, 64);
+
+	assert_true(fd >= 64);
+	close(fd);
+	/* All below 64 are taken, so that what comes next is 64. */
+	while ((fd = dup(STDIN_FILENO)) < 64)
+		assert_true(fd >= 0);
+	close(fd);
+	limit = (struct rlimit){ .rlim_cur = 64 + spare, .rlim_max = before.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+}
+
+static void unlimit_descriptors(void)
+{
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+}
+
+static int keep_limit(void **state)
+{
+	(void)state;
+	return getrlimit(RLIMIT_NOFILE, &before);
+}
+
+static bool has_ipv6_loopback(void)
+{
+	const struct sockaddr_in6 in6 = { .sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT };
+	int fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	bool has = fd >= 0 && !bind(fd, (const struct sockaddr *)&in6, sizeof(in6));
+
+	if (fd >= 0)
+		close(fd);
+	return has;
+}
+
+static void fill(union rcm_dns_address addresses[2])
+{
+	memset(addresses, 0, 2 * sizeof(*addresses));
+	addresses[0].in = (struct sockaddr_in){ .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	addresses[1].in6 = (struct sockaddr_in6){ .sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT };
+}
+
+/* RFC 6724: ::1 has the greatest precedence of all. Without descriptors nothing is known, and that only for a while. */
+static void test_srcaddr_opened_without_descriptors_sorts_when_there_are_some(void **state)
+{
+	union rcm_dns_address addresses[2];
+	struct rcm_srcaddr *srcaddr;
+
+	(void)state;
+	if (!has_ipv6_loopback())
+		skip();
+	for (unsigned spare = 1; spare <= 2; spare++) {
+		limit_descriptors(spare);
+		assert_int_equal(rcm_srcaddr_open(&srcaddr), 0);
+		fill(addresses);
+		rcm_srcaddr_follow(srcaddr);
+		rcm_srcaddr_sort(srcaddr, addresses, 2);
+		assert_int_equal(addresses[0].sa.sa_family, AF_INET);
+		unlimit_descriptors();
+		rcm_srcaddr_follow(srcaddr);
+		rcm_srcaddr_sort(srcaddr, addresses, 2);
+		assert_int_equal(addresses[0].sa.sa_family, AF_INET6);
+		rcm_srcaddr_close(srcaddr);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(test_srcaddr_opened_without_descriptors_sorts_when_there_are_some, keep_limit),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
