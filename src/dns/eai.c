@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <netdb.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 static const struct {
@@ -58,10 +59,16 @@ static const struct {
 	{ EAI_SOCKTYPE, -EINVAL },
 };
 
+/* What this process lacks is told as it is. Of a module's own troubles the errno means nothing to who asked. */
+static bool is_of_process(int err)
+{
+	return err == ENOMEM || err == EMFILE || err == ENFILE || err == EACCES || err == EPERM;
+}
+
 int rcm_eai_errno(int eai, int system_errno)
 {
 	if (eai == EAI_SYSTEM)
-		return system_errno > 0 ? -system_errno : -EIO;
+		return is_of_process(system_errno) ? -system_errno : -EIO;
 	for (size_t i = 0; i < sizeof(codes) / sizeof(*codes); i++)
 		if (codes[i].eai == eai)
 			return codes[i].status;

@@ -32,5 +32,6 @@ int rcm_verdict_eai(enum rcm_dns_verdict verdict);
 /* In words, to go behind "name server 192.0.2.1" where one answered; never NULL. */
 const char *rcm_verdict_text(enum rcm_dns_verdict verdict);
 
-/* What getaddrinfo() returned, as -errno; system_errno: errno at that moment, read where eai is EAI_SYSTEM only. */
+/* What getaddrinfo() returned, as -errno; system_errno: errno at that moment, read where eai is EAI_SYSTEM only. It is
+ * told where memory, descriptors or permissions are what lacks; else it is -EIO. */
 int rcm_eai_errno(int eai, int system_errno);

@@ -56,6 +56,9 @@ static void test_eai_errno_known_codes_unknown_codes_and_system(void **state)
 	assert_int_equal(rcm_eai_errno(EAI_MEMORY, 0), -ENOMEM);
 	assert_int_equal(rcm_eai_errno(EAI_SYSTEM, EMFILE), -EMFILE);
 	assert_int_equal(rcm_eai_errno(EAI_SYSTEM, 0), -EIO);
+	/* glibc 2.36 with "hosts: FILES"; EBUSY is the SA's, ENOENT would say that there is no such name. */
+	assert_int_equal(rcm_eai_errno(EAI_SYSTEM, EBUSY), -EIO);
+	assert_int_equal(rcm_eai_errno(EAI_SYSTEM, ENOENT), -EIO);
 	assert_int_equal(rcm_eai_errno(-12345, 0), -EIO);
 }
 
