@@ -109,6 +109,7 @@ static void done(void *arg, struct rcm_outcome *outcome)
 {
 	(void)arg;
 	rcm_answer_put(outcome->answer);
+	free(outcome->text);
 	pthread_mutex_lock(&lock);
 	if (--outstanding == wanted) {
 		cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);

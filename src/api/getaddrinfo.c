@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netdb.h>
+#include <stdlib.h>
 
 #include "addr/build.h"
 #include "api/api.h"
@@ -103,6 +104,7 @@ int rdma_getaddrinfo(const char *node, const char *service, const struct rdma_ad
 	else
 		ret = rcm_answer_list(outcome.answer, &question.hints, outcome.port, res);
 	rcm_answer_put(outcome.answer);
+	free(outcome.text);
 out:
 	ret = rcm_leave(state, ret);
 	return eai ? eai : ret;

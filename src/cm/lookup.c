@@ -15,10 +15,12 @@ struct rcm_lookup {
 	struct rcm_event event;			/* first; consumes the engine's reference when it is freed */
 	atomic_uint refs;			/* the caller's while it starts, the engine's or the event's */
 	struct rcm_request *request;		/* this and the next: under the id's lock */
+	bool sync;				/* the call that started it waits for it */
 	bool cancelled;				/* before there was a request to cancel */
 	bool done;				/* the engine is through with it */
-	struct rcm_hints hints;
-	struct rcm_outcome outcome;
+	uint16_t port;
+	struct rcm_answer *answer;		/* a reference; NULL: it failed, or the id has it */
+	char *text;				/* why it failed, or NULL */
 };
 
 static struct rcm_lookup *lookup_of(const struct rcm_event *event)
@@ -30,7 +32,8 @@ static void lookup_put(struct rcm_lookup *lookup)
 {
 	if (atomic_fetch_sub(&lookup->refs, 1) != 1)
 		return;
-	rcm_answer_put(lookup->outcome.answer);
+	rcm_answer_put(lookup->answer);
+	free(lookup->text);
 	free(lookup);
 }
 
@@ -38,19 +41,19 @@ static void lookup_put(struct rcm_lookup *lookup)
 static int deliver(struct rcm_event *event)
 {
 	struct rcm_lookup *lookup = lookup_of(event);
-	struct rcm_outcome *outcome = &lookup->outcome;
 	struct rcm_id *id = event->id;
 
 	rcm_lock_acquire(&id->lock);
 	if (id->lookup == lookup) {
 		id->lookup = NULL;
-		id->found = (struct rcm_found){ outcome->answer, lookup->hints, outcome->port };
-		if (outcome->answer && lookup->hints.flags & RAI_SA) {
-			memcpy(&id->pub.route.addr.dst_storage, rcm_answer_first(outcome->answer),
+		id->found.answer = lookup->answer;
+		id->found.port = lookup->port;
+		if (lookup->answer && id->found.hints.flags & RAI_SA) {
+			memcpy(&id->pub.route.addr.dst_storage, rcm_answer_first(lookup->answer),
 			       sizeof(union rcm_sockaddr));
 			id->conn.address_due = true;
 		}
-		outcome->answer = NULL;
+		lookup->answer = NULL;
 	}
 	rcm_lock_release(&id->lock);
 	return 0;
@@ -58,9 +61,7 @@ static int deliver(struct rcm_event *event)
 
 static const char *text(const struct rcm_event *event)
 {
-	const struct rcm_outcome *outcome = &lookup_of(event)->outcome;
-
-	return outcome->text[0] ? outcome->text : NULL;
+	return lookup_of(event)->text;
 }
 
 static void release(struct rcm_event *event)
@@ -85,7 +86,9 @@ static void completed(void *arg, struct rcm_outcome *outcome)
 	struct rcm_request *request;
 	bool wanted;
 
-	lookup->outcome = *outcome;
+	lookup->answer = outcome->answer;
+	lookup->text = outcome->text;
+	lookup->port = outcome->port;
 	event->event = outcome->status ? RDMA_CM_EVENT_ADDRINFO_ERROR : RDMA_CM_EVENT_ADDRINFO_RESOLVED;
 	event->status = outcome->status;
 	event->param.arg = outcome->arg;
@@ -104,7 +107,7 @@ static void completed(void *arg, struct rcm_outcome *outcome)
 		rcm_event_discard(&lookup->event);
 }
 
-static struct rcm_lookup *lookup_new(struct rcm_id *id, const struct rcm_hints *hints)
+static struct rcm_lookup *lookup_new(struct rcm_id *id)
 {
 	struct rcm_lookup *lookup = calloc(1, sizeof(*lookup));
 
@@ -113,7 +116,6 @@ static struct rcm_lookup *lookup_new(struct rcm_id *id, const struct rcm_hints *
 	lookup->event.pub.id = &id->pub;
 	lookup->event.ops = &lookup_ops;
 	lookup->event.id = rcm_id_ref(id);
-	lookup->hints = *hints;
 	atomic_init(&lookup->refs, 2);
 	return lookup;
 }
@@ -131,8 +133,9 @@ static int claim(struct rcm_id *id, struct rcm_lookup *lookup, struct rcm_questi
 		ret = -EBUSY;
 	if (!ret) {
 		id->lookup = lookup;
+		lookup->sync = id->sync;
 		old = id->found.answer;
-		id->found.answer = NULL;
+		id->found = (struct rcm_found){ .hints = question->hints };
 		question->deadline_ms = id->options.deadline_ms;
 		question->fresh = id->options.fresh;
 		question->source = id->options.source;
@@ -167,14 +170,27 @@ static void started(struct rcm_id *id, struct rcm_lookup *lookup, struct rcm_req
 		rcm_request_put(request);
 }
 
+/* One that was under way when its id became synchronous: nobody takes its event there. */
+static void give_up_orphan(struct rcm_id *id)
+{
+	bool orphan;
+
+	rcm_lock_acquire(&id->lock);
+	orphan = id->sync && id->lookup && !id->lookup->sync;
+	rcm_lock_release(&id->lock);
+	if (orphan)
+		rcm_lookup_abandon(id);
+}
+
 static int ask(struct rcm_id *id, struct rcm_question *question)
 {
-	struct rcm_lookup *lookup = lookup_new(id, &question->hints);
+	struct rcm_lookup *lookup = lookup_new(id);
 	struct rcm_request *request;
 	int ret;
 
 	if (!lookup)
 		return -ENOMEM;
+	give_up_orphan(id);
 	ret = claim(id, lookup, question);
 	if (ret)
 		goto unused;

@@ -11,7 +11,7 @@ struct rcm_answer;
 struct rcm_id;
 struct rcm_lookup;
 
-/* What a delivered lookup found. */
+/* What a delivered lookup found; the hints from its start on, so that they aren't held twice. */
 struct rcm_found {
 	struct rcm_answer *answer;		/* a reference; NULL: nothing */
 	struct rcm_hints hints;

@@ -253,17 +253,28 @@ void rcm_request_begin(struct rcm_engine *engine, struct rcm_request *request)
 		rcm_timer_start(&engine->loop, &request->timer, request->deadline, deadline_reached);
 }
 
-/* "name host.example: no such host" */
-static void explain(const struct rcm_request *request, char *text, size_t len)
+/* So many characters of a name are told; more would hide the reason from who reads a line. */
+enum { SHOWN = 60 };
+
+static char *say(const char *what, const char *name, const char *where, const char *why)
+{
+	bool whole = strlen(name) <= SHOWN;
+	char *text;
+
+	return asprintf(&text, "%s %.*s%s%s: %s", what, SHOWN, name, whole ? "" : "...", where, why) < 0 ? NULL : text;
+}
+
+/* "name host.example: no such host"; NULL without memory for it. */
+static char *explain(const struct rcm_request *request)
 {
 	const char *why = request->answer->text ? request->answer->text : "failed";
+	const char *service = request->service ? request->service : "-";
 
 	if (is_sa(request))
-		snprintf(text, len, "service %s at the SA: %s", request->service, why);
-	else if (rcm_answer_is(request->answer, RCM_ANSWER_NO_SERVICE) || !request->node)
-		snprintf(text, len, "service %s: %s", request->service ? request->service : "-", why);
-	else
-		snprintf(text, len, "name %s: %s", request->node, why);
+		return say("service", service, " at the SA", why);
+	if (rcm_answer_is(request->answer, RCM_ANSWER_NO_SERVICE) || !request->node)
+		return say("service", service, "", why);
+	return say("name", request->node, "", why);
 }
 
 /* Of failures that no back end made there is no MAD status, and the EAI code follows from the status. */
@@ -292,12 +303,12 @@ void rcm_request_deliver(struct rcm_request *request)
 	outcome.arg = event_arg(request);
 	outcome.port = request->port;
 	outcome.answer = NULL;
-	outcome.text[0] = '\0';
+	outcome.text = NULL;
 	rcm_engine_count(count_of(answer->status));
 	if (answer->status == -ETIMEDOUT)
 		rcm_engine_count(RCM_COUNT_TIMEOUTS);
 	if (answer->status) {
-		explain(request, outcome.text, sizeof(outcome.text));
+		outcome.text = explain(request);
 	} else {
 		outcome.answer = answer;
 		request->answer = NULL;

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -80,5 +81,6 @@ void rcm_asker_done(struct rcm_asker *asker)
 {
 	rcm_request_put(asker->request);
 	rcm_answer_put(asker->outcome.answer);
+	free(asker->outcome.text);
 	*asker = (struct rcm_asker){ 0 };
 }

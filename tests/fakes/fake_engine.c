@@ -159,7 +159,7 @@ void rcm_fake_engine_fail(int status, uint64_t arg, const char *text)
 {
 	struct rcm_outcome outcome = { .status = status, .arg = arg };
 
-	snprintf(outcome.text, sizeof(outcome.text), "%s", text);
+	outcome.text = strdup(text);
 	complete(oldest(), &outcome);
 }
 

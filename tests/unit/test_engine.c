@@ -131,6 +131,7 @@ static void count(void *arg, struct rcm_outcome *outcome)
 
 	assert((outcome->status == 0) == (outcome->answer != NULL));
 	rcm_answer_put(outcome->answer);
+	free(outcome->text);
 	atomic_fetch_add(&slot->completions, 1);
 	atomic_fetch_add(&completed, 1);
 }

@@ -213,6 +213,7 @@ static void count_hit(void *arg, struct rcm_outcome *outcome)
 {
 	(void)arg;
 	rcm_answer_put(outcome->answer);
+	free(outcome->text);
 	atomic_fetch_add(&hits, 1);
 }
 

@@ -117,7 +117,7 @@ static void test_request_of_a_name_gives_all_addresses_in_order(void **state)
 	assert_int_equal(ask(&q), 0);
 	assert_int_equal(asker.outcome.arg, 3);
 	assert_int_equal(asker.outcome.port, 7471);
-	assert_string_equal(asker.outcome.text, "");
+	assert_null(asker.outcome.text);
 	assert_int_equal(rcm_answer_count(asker.outcome.answer), 3);
 	ai = listed(&q);
 	assert_string_equal(ai->ai_dst_canonname, "all.a3.example");
@@ -149,6 +149,23 @@ static void test_request_that_fails_has_status_code_and_text(void **state)
 	assert_int_equal((int)asker.outcome.arg, EAI_NONAME);
 	assert_null(asker.outcome.answer);
 	assert_string_equal(asker.outcome.text, "name no.e2.example: the fake says no");
+}
+
+static void test_request_of_a_long_name_that_fails_still_tells_the_reason(void **state)
+{
+	char node[RCM_NODE_MAX + 1] = "", text[128];
+	struct rcm_question q = rcm_question_name(node);
+
+	(void)state;
+	memset(node, 'x', RCM_NODE_MAX);
+	memcpy(node, "e2.", 3);
+	assert_int_equal(ask(&q), -ENOENT);
+	snprintf(text, sizeof(text), "name %.60s...: the fake says no", node);
+	assert_string_equal(asker.outcome.text, text);
+	q.node = "e2.a-name-of-sixty-characters-as-many-as-are-shown-of-a-name";
+	assert_int_equal(ask(&q), -ENOENT);
+	snprintf(text, sizeof(text), "name %s: the fake says no", q.node);
+	assert_string_equal(asker.outcome.text, text);
 }
 
 static void test_request_answered_with_nothing_has_no_data(void **state)
@@ -451,6 +468,7 @@ int main(void)
 		T(test_request_of_a_name_gives_all_addresses_in_order),
 		T(test_request_with_more_results_than_listed_tells_how_many_there_were),
 		T(test_request_that_fails_has_status_code_and_text),
+		T(test_request_of_a_long_name_that_fails_still_tells_the_reason),
 		T(test_request_answered_with_nothing_has_no_data),
 		T(test_request_whose_lookup_can_not_start_fails_with_that),
 		T(test_request_of_a_number_asks_nobody),

@@ -129,6 +129,53 @@ static void test_sync_of_an_asynchronous_id_waits_for_nothing(void **state)
 	rcm_channel_close(channel);
 }
 
+/* A synchronous id on which one of its asynchronous time is under way. */
+static void start_and_become_sync(struct rcm_channel **ret_channel)
+{
+	assert_int_equal(rcm_channel_new(ret_channel), 0);
+	assert_int_equal(rcm_id_migrate(id, *ret_channel), 0);
+	assert_int_equal(rcm_lookup_start(id, "old.test", NULL, NULL), 0);
+	assert_int_equal(rcm_id_migrate(id, NULL), 0);
+}
+
+static void resolve_anew(struct rcm_channel *channel)
+{
+	rcm_fake_engine_immediate(true);
+	assert_int_equal(rcm_lookup_start(id, "new.test", NULL, NULL), 0);
+	assert_int_equal(rcm_fake_engine_pending(), 0);
+	assert_int_equal(rcm_sync_complete(id, OUTCOMES), 0);
+	assert_int_equal(id->pub.event->event, RDMA_CM_EVENT_ADDRINFO_RESOLVED);
+	assert_true(TAILQ_EMPTY(&id->undelivered));
+	rcm_channel_close(channel);
+}
+
+static void test_sync_id_gives_up_the_lookup_of_its_asynchronous_time(void **state)
+{
+	struct rcm_channel *channel;
+
+	(void)state;
+	start_and_become_sync(&channel);
+	resolve_anew(channel);
+	assert_int_equal(rcm_fake_engine_cancels(), 1);
+}
+
+static void test_sync_id_gives_up_the_outcome_queued_in_its_asynchronous_time(void **state)
+{
+	struct rcm_channel *channel;
+
+	(void)state;
+	start_and_become_sync(&channel);
+	rcm_fake_engine_fail(-ETIMEDOUT, 0, "late");
+	resolve_anew(channel);
+}
+
+static void test_sync_id_whose_call_is_waiting_is_busy(void **state)
+{
+	(void)state;
+	assert_int_equal(rcm_lookup_start(id, "host.test", NULL, NULL), 0);
+	assert_int_equal(rcm_lookup_start(id, "host.test", NULL, NULL), -EBUSY);
+}
+
 static void *resolve_soon(void *arg)
 {
 	(void)arg;
@@ -187,6 +234,9 @@ int main(void)
 		TEST(test_sync_passes_over_events_of_the_application),
 		TEST(test_sync_status_of_any_sign_becomes_an_errno),
 		TEST(test_sync_of_an_asynchronous_id_waits_for_nothing),
+		TEST(test_sync_id_gives_up_the_lookup_of_its_asynchronous_time),
+		TEST(test_sync_id_gives_up_the_outcome_queued_in_its_asynchronous_time),
+		TEST(test_sync_id_whose_call_is_waiting_is_busy),
 		TEST(test_sync_waits_without_a_lock),
 		TEST(test_sync_interrupted_by_a_signal_can_be_repeated),
 	};
