@@ -13,10 +13,10 @@ enum {
 	RCM_TTL_NEGATIVE_S = 1,		/* how long "no such name" is kept */
 	/*
 	 * Names at the name servers have 128 places. One that is unanswered for four usual round trips (5 to 50 ms;
-	 * 10 ms while none is known) gives its place to the next and waits on. c-ares takes so many names a channel:
-	 * 2,048 by UDP in all.
+	 * 10 ms while none is known) gives its place to the next and waits on. A c-ares channel takes so many names,
+	 * of two questions each: 2,048 by UDP in all, or 4,080 of one question, for one address family.
 	 */
-	RCM_DNS_WINDOW = 128,		/* places, and names a channel */
+	RCM_DNS_WINDOW = 128,		/* places, and names of two questions a channel */
 	RCM_DNS_CHANNELS_MAX = 16,	/* c-ares channels by UDP, and as many by TCP; each a socket per name server */
 	RCM_HOSTS_BYTES_MAX = 16 << 20,	/* of a hosts file kept in memory; a larger one is left to glibc */
 	RCM_NSS_WORKERS = 8,		/* getaddrinfo() threads, only where nsswitch.conf needs them: for host
