@@ -155,13 +155,13 @@ static void begin_some(struct rcm_engine *engine, unsigned *budget)
 	}
 }
 
-static void stop_all(struct rcm_engine *engine, struct rcm_requests *cancels)
+static void stop_all(struct rcm_requests *cancels)
 {
 	struct rcm_request *request;
 
 	while ((request = STAILQ_FIRST(cancels))) {
 		STAILQ_REMOVE_HEAD(cancels, cancels);
-		rcm_request_stop(engine, request);
+		rcm_request_stop(request);
 		rcm_request_put(request);
 	}
 }
@@ -190,7 +190,7 @@ static bool serve_box(struct rcm_engine *engine)
 	do {
 		any = collect(engine, &cancels);
 		begin_some(engine, &budget);
-		stop_all(engine, &cancels);
+		stop_all(&cancels);
 		deliver(engine);
 	} while (any && budget);
 	return any;

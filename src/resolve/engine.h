@@ -30,20 +30,24 @@ struct rcm_request {
 	enum rcm_request_state state;		/* the rest is the engine's, once posted */
 	uint16_t port;				/* host order */
 	bool fresh;
-	bool service_is_name;			/* its port is still to be looked up */
+	bool service_is_name;			/* its port is to be looked up */
 	enum rcm_dns_source source;
 	rcm_outcome_fn *done;
 	void *arg;
 	uint64_t deadline;			/* ns; 0: none */
-	struct rcm_hints hints;
+	int flags, family, qp_type;		/* of its hints: what the engine needs, these and the next two */
+	bool by_id;
+	uint64_t service_id;
 	struct rcm_gid port_gid;
 	const struct rcm_sa_ops *sa;
 	STAILQ_ENTRY(rcm_request) queued;	/* posted, backlog or ended */
 	STAILQ_ENTRY(rcm_request) cancels;
 	TAILQ_ENTRY(rcm_request) waiter;	/* of its flight, or of the engine's naming */
-	struct rcm_flight *flight;		/* while WAITING */
-	struct rcm_dns_lookup *naming;		/* this and the next: while NAMING */
-	struct rcm_engine *engine;
+	union {
+		struct rcm_flight *flight;	/* while WAITING */
+		struct rcm_dns_lookup *naming;	/* while NAMING */
+	};
+	struct rcm_engine *engine;		/* since it began */
 	struct rcm_answer *answer;
 	struct rcm_timer timer;
 	const char *node, *service;		/* behind the key; NULL: none */
@@ -109,7 +113,7 @@ void rcm_request_begin(struct rcm_engine *engine, struct rcm_request *request);
 void rcm_request_resume(struct rcm_request *request, int status);
 
 /* On the engine's thread: the application wants it to end. */
-void rcm_request_stop(struct rcm_engine *engine, struct rcm_request *request);
+void rcm_request_stop(struct rcm_request *request);
 
 /* On the engine's thread: settles the outcome, taking over the reference to answer. The request waits nowhere any
  * more. */

@@ -41,7 +41,7 @@ static void flight_free(struct rcm_flight *flight)
 static int start(struct rcm_flight *flight, const struct rcm_request *request)
 {
 	rcm_engine_count(RCM_COUNT_LOOKUPS);
-	return request->hints.flags & RAI_SA ? rcm_record_start(flight, request) :
+	return request->flags & RAI_SA ? rcm_record_start(flight, request) :
 					       rcm_host_start(flight, request);
 }
 
@@ -73,7 +73,7 @@ static int flight_get(struct rcm_engine *engine, const struct rcm_request *reque
 static struct rcm_answer *why_not(const struct rcm_request *request, int status)
 {
 	static const struct rcm_gid any;
-	bool any_port = request->hints.flags & RAI_SA && !memcmp(&request->port_gid, &any, sizeof(any));
+	bool any_port = request->flags & RAI_SA && !memcmp(&request->port_gid, &any, sizeof(any));
 
 	if (status == -ENODEV && any_port)
 		return rcm_answer_fixed(RCM_ANSWER_NO_PORT);

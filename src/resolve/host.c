@@ -85,7 +85,7 @@ int rcm_host_start(struct rcm_flight *flight, const struct rcm_request *request)
 {
 	struct rcm_engine *engine = flight->engine;
 	struct rcm_dns_query query = {
-		.name = request->node, .family = request->hints.family, .source = request->source,
+		.name = request->node, .family = request->family, .source = request->source,
 	};
 	int ret;
 

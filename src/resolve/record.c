@@ -45,7 +45,9 @@ struct record {
 struct rcm_record_lookup {
 	struct rcm_flight *flight;
 	struct rcm_sa_client client;
-	struct rcm_hints hints;
+	int flags;
+	bool by_id;
+	uint64_t service_id;
 	uint64_t deadline;			/* for the back end, ns; 0: none */
 	char service[RCM_SERVICE_NAME_MAX + 2];	/* as asked; of a service id the records' name */
 	struct record *records;
@@ -205,7 +207,7 @@ static int add_records(struct rcm_record_lookup *lookup, const struct port_query
 		struct record *to = &records[lookup->count++];
 
 		*to = (struct record){ port->gid, from->gid, from->pkey, from->id, NULL };
-		if (!(lookup->hints.flags & RAI_NOROUTE))
+		if (!(lookup->flags & RAI_NOROUTE))
 			to->path = path_to(lookup, to);
 	}
 	if (!*lookup->service)
@@ -254,8 +256,8 @@ static void service_answered(void *arg, const struct rcm_sa_answer *answer)
 static void service_start(struct rcm_record_lookup *lookup, struct port_query *port)
 {
 	struct rcm_sa_service_query query = {
-		.port = port->gid, .by_id = lookup->hints.by_id, .by_name = !lookup->hints.by_id,
-		.service_id = lookup->hints.service_id, .deadline = lookup->deadline,
+		.port = port->gid, .by_id = lookup->by_id, .by_name = !lookup->by_id,
+		.service_id = lookup->service_id, .deadline = lookup->deadline,
 	};
 	int ret;
 
@@ -317,9 +319,11 @@ static int lookup_new(struct rcm_flight *flight, const struct rcm_request *reque
 		return -ENOMEM;
 	lookup->flight = flight;
 	lookup->client = *client;
-	lookup->hints = request->hints;
+	lookup->flags = request->flags;
+	lookup->by_id = request->by_id;
+	lookup->service_id = request->service_id;
 	lookup->deadline = backend_deadline(request, engine->loop.now);
-	if (!request->hints.by_id)
+	if (!request->by_id)
 		snprintf(lookup->service, sizeof(lookup->service), "%s", request->service);
 	lookup->ports = (unsigned)ports;
 	for (int i = 0; i < ports; i++)

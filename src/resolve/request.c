@@ -17,7 +17,7 @@
 
 static bool is_sa(const struct rcm_request *request)
 {
-	return request->hints.flags & RAI_SA;
+	return request->flags & RAI_SA;
 }
 
 static uint64_t deadline_of(const struct rcm_question *question)
@@ -86,7 +86,10 @@ static int request_new(const struct rcm_question *question, struct rcm_request *
 	if (!request)
 		return -ENOMEM;
 	*request = (struct rcm_request){
-		.refs = 2, .hints = question->hints, .port_gid = question->port, .sa = question->sa,
+		.refs = 2,
+		.flags = question->hints.flags, .family = question->hints.family, .qp_type = question->hints.qp_type,
+		.by_id = question->hints.by_id, .service_id = question->hints.service_id,
+		.port_gid = question->port, .sa = question->sa,
 		.fresh = question->fresh, .source = question->source, .deadline = deadline_of(question),
 	};
 	make_key(request, question);
@@ -142,46 +145,41 @@ void rcm_request_end(struct rcm_engine *engine, struct rcm_request *request, str
 	STAILQ_INSERT_TAIL(&engine->ended, request, queued);
 }
 
-void rcm_request_stop(struct rcm_engine *engine, struct rcm_request *request)
+/* Ends one that waits. */
+static void give_up(struct rcm_request *request, struct rcm_answer *answer)
 {
-	/* One still in the backlog sees that it is cancelled when its turn comes. */
-	if (request->state == RCM_REQUEST_WAITING)
-		rcm_flight_leave(request);
-	else if (request->state == RCM_REQUEST_NAMING)
+	if (request->state == RCM_REQUEST_NAMING)
 		rcm_servname_cancel(request);
 	else
-		return;
-	rcm_request_end(engine, request, rcm_answer_fixed(RCM_ANSWER_CANCELLED));
+		rcm_flight_leave(request);
+	rcm_request_end(request->engine, request, answer);
+}
+
+void rcm_request_stop(struct rcm_request *request)
+{
+	/* One still in the backlog sees that it is cancelled when its turn comes. */
+	if (request->state == RCM_REQUEST_NAMING || request->state == RCM_REQUEST_WAITING)
+		give_up(request, rcm_answer_fixed(RCM_ANSWER_CANCELLED));
 }
 
 static void deadline_reached(struct rcm_timer *timer)
 {
 	struct rcm_request *request = rcm_container(timer, struct rcm_request, timer);
-	struct rcm_flight *flight = request->flight;
-	struct rcm_engine *engine = flight ? flight->engine : request->engine;
 	struct rcm_answer *answer = NULL;
 
-	if (flight && flight->record)
-		answer = rcm_record_partial(flight->record);
-	if (!answer)
-		answer = rcm_answer_fixed(RCM_ANSWER_DEADLINE);
-	if (flight)
-		rcm_flight_leave(request);
-	else
-		rcm_servname_cancel(request);
-	rcm_request_end(engine, request, answer);
+	if (request->state == RCM_REQUEST_WAITING && request->flight->record)
+		answer = rcm_record_partial(request->flight->record);
+	give_up(request, answer ? answer : rcm_answer_fixed(RCM_ANSWER_DEADLINE));
 }
 
 /* An answer that needs no lookup, or NULL. */
 static struct rcm_answer *answer_at_once(const struct rcm_request *request)
 {
-	const struct rcm_hints *hints = &request->hints;
-
 	if (is_sa(request))
 		return NULL;
 	if (!request->node)
-		return rcm_host_local(hints->family, hints->flags & RAI_PASSIVE);
-	return rcm_host_number(request->node, hints->family);
+		return rcm_host_local(request->family, request->flags & RAI_PASSIVE);
+	return rcm_host_number(request->node, request->family);
 }
 
 static struct rcm_answer *kept_answer(struct rcm_engine *engine, const struct rcm_request *request)
@@ -237,6 +235,7 @@ void rcm_request_begin(struct rcm_engine *engine, struct rcm_request *request)
 	struct rcm_answer *answer = NULL;
 	int found = 1;
 
+	request->engine = engine;
 	if (atomic_load_explicit(&request->cancelled, memory_order_relaxed))
 		answer = rcm_answer_fixed(RCM_ANSWER_CANCELLED);
 	else if (request->deadline && request->deadline <= engine->loop.now)

@@ -21,12 +21,12 @@ int rcm_servname_ask(const char *service, int type, struct addrinfo **ret_list)
 
 static bool any_transport(const struct rcm_request *request)
 {
-	return !request->hints.qp_type;
+	return !request->qp_type;
 }
 
 static bool is_datagram(const struct rcm_request *request)
 {
-	return request->hints.qp_type == IBV_QPT_UD;
+	return request->qp_type == IBV_QPT_UD;
 }
 
 /* Where both transports are open, any that has it will do. */
@@ -75,7 +75,6 @@ int rcm_servname_start(struct rcm_engine *engine, struct rcm_request *request)
 		ret = rcm_nss_start(engine->services, &query, answered, request, &request->naming);
 	if (ret)
 		return ret;
-	request->engine = engine;
 	request->state = RCM_REQUEST_NAMING;
 	TAILQ_INSERT_TAIL(&engine->naming, request, waiter);
 	return 0;
