@@ -7,6 +7,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "addr/build.h"
 #include "asker.h"
@@ -360,6 +362,38 @@ static void test_request_whose_service_is_asked_of_a_slow_module_can_be_cancelle
 	assert_int_equal(rcm_fake_dns_started(), 0);
 }
 
+/* The child has no worker, and the parent's may hold the test's lock. */
+static int child_outcome(void)
+{
+	lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+	change = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
+	set_answering(true);
+	rcm_engine_enter();
+	return rcm_asker_wait(&asker) ? asker.outcome.status : 0;
+}
+
+static void test_request_whose_service_is_asked_of_a_slow_module_goes_on_in_a_forked_child(void **state)
+{
+	struct rcm_question q = rcm_question_name("svc7.example");
+	int status = 0;
+	pid_t pid;
+
+	(void)state;
+	q.service = "slow-service";
+	assert_int_equal(rcm_asker_start(&asker, &q), 0);
+	wait_asked(1);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (!pid)
+		_exit(child_outcome() != -ENOENT);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	assert_int_equal(rcm_asker_times(&asker), 0);
+	set_answering(true);
+	assert_true(rcm_asker_wait(&asker));
+	assert_int_equal(asker.outcome.status, -ENOENT);
+}
+
 static void test_request_whose_service_a_worker_found_goes_on_within_its_deadline(void **state)
 {
 	struct rcm_question q = rcm_question_name("svc6.never.example");
@@ -483,6 +517,7 @@ int main(void)
 		E(test_request_whose_service_is_asked_of_a_slow_module_delays_no_other),
 		E(test_request_whose_service_is_asked_of_a_slow_module_keeps_its_deadline),
 		E(test_request_whose_service_is_asked_of_a_slow_module_can_be_cancelled),
+		E(test_request_whose_service_is_asked_of_a_slow_module_goes_on_in_a_forked_child),
 		E(test_request_whose_service_a_worker_found_goes_on_within_its_deadline),
 		E(test_request_whose_service_a_worker_found_has_the_port_of_its_transport),
 		T(test_request_cancelled_ends_once_and_ends_the_lookup),
