@@ -159,6 +159,29 @@ static void test_resolve_unknown_host_is_an_event_with_negative_status(void **st
 	rdma_freeaddrinfo(resolve("192.0.2.1", NULL, NULL));
 }
 
+/* The reason of a failure is at the end of its text, and must not fall off it. */
+static void test_resolve_failure_of_the_longest_name_tells_its_reason(void **state)
+{
+	char name[254] = "", text[512], start[32];
+	struct rdma_cm_event *event;
+	int len;
+
+	(void)state;
+	use_hosts_only(id);
+	for (int i = 0; i < 253; i++)
+		name[i] = i % 63 == 62 ? '.' : 'x';
+	assert_int_equal(rdma_resolve_addrinfo(id, name, "7471", NULL), 0);
+	event = get_event(channel);
+	assert_int_equal(event->status, -ENOENT);
+	len = rai_event_text(event, text, sizeof(text));
+	assert_int_equal(len, strlen(text));
+	assert_non_null(strstr(text, "...: "));
+	assert_true(strlen(strstr(text, "...: ")) > 10);
+	assert_int_equal(rai_event_text(event, start, sizeof(start)), len);
+	assert_int_equal(strlen(start), sizeof(start) - 1);
+	rdma_ack_cm_event(event);
+}
+
 static void test_resolve_unknown_service_is_an_event(void **state)
 {
 	struct rdma_cm_event *event;
@@ -409,6 +432,7 @@ int main(void)
 		API_TEST(test_resolve_passive_gives_the_wildcards_as_source),
 		API_TEST(test_resolve_refused_at_once_brings_no_event),
 		API_TEST(test_resolve_unknown_host_is_an_event_with_negative_status),
+		API_TEST(test_resolve_failure_of_the_longest_name_tells_its_reason),
 		API_TEST(test_resolve_unknown_service_is_an_event),
 		API_TEST(test_resolve_is_busy_until_delivered),
 		API_TEST(test_query_refuses_null_and_says_enoent_for_nothing),
