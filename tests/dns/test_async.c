@@ -2,6 +2,7 @@
 /* Nothing waits that needn't: calls, other ids, destroying, exiting. Servers: liar (timeout:1 attempts:1) and NSD. */
 #include <dlfcn.h>
 #include <errno.h>
+#include <malloc.h>
 #include <netdb.h>
 #include <pthread.h>
 #include <signal.h>
@@ -40,6 +41,35 @@ static void start_many(struct user *u, unsigned count, const char *format)
 		snprintf(name, sizeof(name), format, i);
 		user_start(&u[i], name, NULL, NULL);
 	}
+}
+
+/* Limits: a request that waits takes 1 KiB at most; what c-ares holds for the 128 in flight is within that. */
+static void test_resolve_waiting_takes_at_most_1_kib_a_request(void **state)
+{
+	enum { COUNT = 20000 };
+	struct user *u = users(COUNT);
+	struct rai_stats stats = { 0 };
+	size_t before;
+
+	(void)state;
+	user_write("/etc/resolv.conf", NSD);
+	user_pause("NSD");
+	for (unsigned i = 0; i < COUNT; i++)
+		user_create(&u[i], NULL);
+	before = mallinfo2().uordblks;
+	start_many(u, COUNT, "host%05u.cluster.bench.test");
+	for (int i = 0; i < 500 && stats.in_flight < COUNT; i++) {
+		usleep(10000);
+		rai_get_stats(&stats, sizeof(stats));
+	}
+	assert_int_equal(stats.in_flight, COUNT);
+	before = (mallinfo2().uordblks - before) / COUNT;
+	print_message("%zu bytes a request\n", before);
+	if (SLOW == 1)
+		assert_in_range(before, 1, 1024);
+	destroy_all(u, COUNT);
+	user_resume("NSD");
+	user_write("/etc/resolv.conf", LIAR);
 }
 
 static int compare_u64(const void *a, const void *b)
@@ -367,6 +397,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_f35_exit_and_dlclose_in_mid_lookup_at_once),
 		cmocka_unit_test(test_f1_resolve_with_server_stopped_returns_at_once_and_others_go_on),
+		cmocka_unit_test(test_resolve_waiting_takes_at_most_1_kib_a_request),
 		cmocka_unit_test(test_f7_resolve_thousand_silent_ids_do_not_hold_up_a_live_one),
 		cmocka_unit_test(test_f34_resolve_fast_name_beside_hundred_silent_under_10_ms),
 		cmocka_unit_test(test_f9_resolve_from_a_reactor_thread_never_stalls_it),
