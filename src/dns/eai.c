@@ -22,6 +22,9 @@ static const struct {
 	[RCM_DNS_MALFORMED] = { -EIO, EAI_FAIL, "sent a malformed answer" },
 	[RCM_DNS_UNREACHABLE] = { -EAGAIN, EAI_AGAIN, "can't be reached" },
 	[RCM_DNS_TIMEOUT] = { -ETIMEDOUT, EAI_AGAIN, "did not answer in time" },
+	[RCM_DNS_CUT_UNREACHABLE] = { -EAGAIN, EAI_AGAIN, "sent a truncated answer, and can't be reached by TCP" },
+	[RCM_DNS_CUT_TIMEOUT] = { -ETIMEDOUT, EAI_AGAIN, "sent a truncated answer, and none by TCP in time" },
+	[RCM_DNS_NOFILE] = { -EMFILE, EAI_SYSTEM, "was not asked: out of file descriptors" },
 	[RCM_DNS_NOMEM] = { -ENOMEM, EAI_MEMORY, "was not asked: out of memory" },
 	[RCM_DNS_FOUND] = { 0, 0, "answered" },
 };

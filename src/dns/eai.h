@@ -2,9 +2,12 @@
 /* How a name's resolution can end, and the errno and EAI code that each end has: the only tables of their kind. */
 #pragma once
 
+#include <stdbool.h>
+
 /*
  * In order of weight: where the questions of one name (A and AAAA) end differently, the greater counts. So an address
- * found outweighs all; a failure outweighs "no such data", which it leaves undecided; and "no such data" outweighs "no
+ * found outweighs a failure, unless it was for want of memory or descriptors: then half an answer is none, since whoever
+ * asks could not tell; a failure outweighs "no such data", which it leaves undecided; and "no such data" outweighs "no
  * such name", since a name that has the other family does exist.
  */
 enum rcm_dns_verdict {
@@ -17,9 +20,12 @@ enum rcm_dns_verdict {
 	RCM_DNS_SERVFAIL,
 	RCM_DNS_MALFORMED,		/* an answer that can't be read */
 	RCM_DNS_UNREACHABLE,		/* no name server could be reached */
+	RCM_DNS_CUT_UNREACHABLE,	/* one gave a truncated answer, and could not be reached by TCP */
 	RCM_DNS_TIMEOUT,
-	RCM_DNS_NOMEM,
+	RCM_DNS_CUT_TIMEOUT,
 	RCM_DNS_FOUND,
+	RCM_DNS_NOMEM,
+	RCM_DNS_NOFILE,			/* no descriptor for a socket */
 	RCM_DNS_VERDICTS		/* how many there are */
 };
 
@@ -28,6 +34,12 @@ int rcm_verdict_errno(enum rcm_dns_verdict verdict);
 
 /* The EAI code that goes with it: what getaddrinfo() says in that case; 0 for FOUND. */
 int rcm_verdict_eai(enum rcm_dns_verdict verdict);
+
+/* True for a failure of this process, not of any name server: it ends a name at once. */
+static inline bool rcm_verdict_is_ours(enum rcm_dns_verdict verdict)
+{
+	return verdict > RCM_DNS_FOUND;
+}
 
 /* In words, to go behind "name server 192.0.2.1" where one answered; never NULL. */
 const char *rcm_verdict_text(enum rcm_dns_verdict verdict);

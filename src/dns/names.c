@@ -11,6 +11,7 @@
 
 #include "base/container.h"
 #include "base/limits.h"
+#include "base/log.h"
 #include "dns/lookup.h"
 #include "dns/reply.h"
 #include "dns/srcaddr.h"
@@ -43,10 +44,11 @@ struct name {
 	enum rcm_search_kind kind;
 	uint64_t asked_at;
 	struct rcm_exchange exchange;
-	struct rcm_timer half;		/* runs when one family was found and the other is missing */
+	struct rcm_timer other;		/* runs when one family was found and the other is missing */
 	enum rcm_dns_verdict verdict;	/* of this candidate so far */
 	enum rcm_dns_verdict worst;	/* what is told if no candidate is found */
 	bool worst_known, worst_final;
+	bool half;			/* one family's answer is missing for a failure */
 	struct rcm_reply reply;
 	union rcm_dns_address server, worst_server;	/* who said so; no family: nobody */
 	char text[];			/* the name */
@@ -119,7 +121,7 @@ static void name_free(struct name *name)
 	struct rcm_names *names = name->names;
 
 	names->questions->drop(&name->exchange);
-	rcm_timer_stop(names->loop, &name->half);
+	rcm_timer_stop(names->loop, &name->other);
 	TAILQ_REMOVE(list_of(name), name, entry);
 	names->placed_count -= name->state == PLACED;
 	if (name->state != WAITING)
@@ -181,6 +183,8 @@ static void explain(const struct name *name, char *text, size_t size)
 		snprintf(text, size, "nsswitch.conf names no source of host names");
 	else if (!resolv || !name->worst_known)
 		snprintf(text, size, "the hosts file has no such name");
+	if (!resolv && name->worst_known)
+		snprintf(text, size, "the hosts file %s", rcm_verdict_text(name->worst));
 	if (!resolv || !name->worst_known)
 		return;
 	len = (size_t)snprintf(text, size, "name server ");
@@ -203,8 +207,18 @@ static void deliver_failure(struct name *name)
 	char text[RCM_TEXT_MAX];
 
 	explain(name, text, sizeof(text));
+	rcm_info("dns: \"%s\": %s", name->text, text);
 	answer.text = text;
 	deliver(name, &answer);
+}
+
+/* Whatever was found or told by others: nobody else can answer for us. */
+static void fail_for_us(struct name *name, enum rcm_dns_verdict verdict)
+{
+	name->worst = verdict;
+	name->worst_known = true;
+	memset(&name->worst_server, 0, sizeof(name->worst_server));
+	deliver_failure(name);
 }
 
 static void deliver_reply(struct name *name, uint32_t ttl)
@@ -231,9 +245,7 @@ static bool look_in_hosts(struct name *name)
 	int found = rcm_hosts_find(name->names->hosts, name->text, name->base.family, &addresses, &canonname);
 
 	if (found < 0) {
-		name->worst = RCM_DNS_NOMEM;
-		name->worst_known = true;
-		deliver_failure(name);
+		fail_for_us(name, RCM_DNS_NOMEM);
 		return true;
 	}
 	if (!found)
@@ -275,7 +287,7 @@ static void leave_candidate(struct name *name)
 
 static void half_over(struct rcm_timer *timer)
 {
-	struct name *name = rcm_container(timer, struct name, half);
+	struct name *name = rcm_container(timer, struct name, other);
 
 	/* Without the other family this answer isn't one to keep. */
 	deliver_reply(name, 0);
@@ -289,7 +301,7 @@ static void await_other(struct name *name)
 
 	if (hint && hint / 2 < wait)
 		wait = hint / 2;
-	rcm_timer_start(name->names->loop, &name->half, name->names->loop->now + wait * RCM_NS_PER_MS, half_over);
+	rcm_timer_start(name->names->loop, &name->other, name->names->loop->now + wait * RCM_NS_PER_MS, half_over);
 }
 
 static void take_answer(struct name *name, const struct rcm_cares_answer *answer)
@@ -298,6 +310,7 @@ static void take_answer(struct name *name, const struct rcm_cares_answer *answer
 
 	if (verdict == RCM_DNS_FOUND)
 		verdict = rcm_reply_add(&name->reply, answer->type, answer->bytes, answer->len);
+	name->half |= verdict > RCM_DNS_NODATA && verdict != RCM_DNS_FOUND;
 	if (verdict < name->verdict)
 		return;
 	name->verdict = verdict;
@@ -312,7 +325,7 @@ static void measure(struct name *name, enum rcm_dns_verdict verdict)
 	struct rcm_names *names = name->names;
 	uint64_t trip = names->loop->now - name->asked_at;
 
-	if (verdict == RCM_DNS_TIMEOUT || verdict == RCM_DNS_UNREACHABLE || verdict == RCM_DNS_NOMEM)
+	if (rcm_verdict_is_ours(verdict) || (verdict >= RCM_DNS_UNREACHABLE && verdict <= RCM_DNS_CUT_TIMEOUT))
 		return;
 	if (names->round_trip)
 		trip = names->round_trip - names->round_trip / SMOOTHING + trip / SMOOTHING;
@@ -331,9 +344,13 @@ static void answered(struct rcm_exchange *exchange, const struct rcm_cares_answe
 			await_other(name);
 		return;
 	}
-	rcm_timer_stop(name->names->loop, &name->half);
+	rcm_timer_stop(name->names->loop, &name->other);
 	if (name->verdict == RCM_DNS_FOUND) {
-		deliver_reply(name, name->reply.ttl);
+		deliver_reply(name, name->half ? 0 : name->reply.ttl);
+		return;
+	}
+	if (rcm_verdict_is_ours(name->verdict)) {
+		fail_for_us(name, name->verdict);
 		return;
 	}
 	leave_candidate(name);
@@ -369,6 +386,7 @@ static int ask(struct name *name)
 	name->asked_at = names->loop->now;
 	move(name, PLACED);
 	rcm_reply_clear(&name->reply);
+	name->half = false;
 	name->exchange.answered = answered;
 	return names->questions->ask(names->cares, name->resolv, candidate, a, aaaa, &name->exchange);
 }
@@ -405,8 +423,8 @@ static bool advance(struct name *name)
 				return false;
 			}
 			if (err != -ENOENT) {
-				name->worst = RCM_DNS_NOMEM;
-				name->worst_known = true;
+				fail_for_us(name, err == -EMFILE ? RCM_DNS_NOFILE : RCM_DNS_NOMEM);
+				return true;
 			}
 			break;
 		case RCM_PICK_END:

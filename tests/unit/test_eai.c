@@ -32,13 +32,18 @@ static void test_verdict_codes_are_those_of_the_contract(void **state)
 	assert_int_equal(rcm_verdict_errno(RCM_DNS_REFUSED), -EIO);
 	assert_int_equal(rcm_verdict_errno(RCM_DNS_MALFORMED), -EIO);
 	assert_int_equal(rcm_verdict_errno(RCM_DNS_NOMEM), -ENOMEM);
+	assert_int_equal(rcm_verdict_errno(RCM_DNS_NOFILE), -EMFILE);
+	assert_int_equal(rcm_verdict_eai(RCM_DNS_NOFILE), EAI_SYSTEM);
 }
 
 /* The merge of A and AAAA takes the greater. */
-static void test_verdict_order_puts_found_first_and_no_such_name_last(void **state)
+static void test_verdict_order_puts_our_own_failures_first_then_found_and_no_such_name_last(void **state)
 {
 	(void)state;
-	assert_int_equal(RCM_DNS_FOUND, RCM_DNS_VERDICTS - 1);
+	for (int v = 0; v < RCM_DNS_VERDICTS; v++) {
+		assert_int_equal(rcm_verdict_is_ours(v), v == RCM_DNS_NOMEM || v == RCM_DNS_NOFILE);
+		assert_true(v <= RCM_DNS_FOUND || rcm_verdict_is_ours(v));
+	}
 	assert_true(RCM_DNS_NXDOMAIN < RCM_DNS_NODATA);
 	assert_true(RCM_DNS_NODATA < RCM_DNS_SERVFAIL);
 	assert_true(RCM_DNS_NODATA < RCM_DNS_TIMEOUT);
@@ -67,7 +72,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_verdict_every_failure_is_a_negative_errno_with_code_and_text),
 		cmocka_unit_test(test_verdict_codes_are_those_of_the_contract),
-		cmocka_unit_test(test_verdict_order_puts_found_first_and_no_such_name_last),
+		cmocka_unit_test(test_verdict_order_puts_our_own_failures_first_then_found_and_no_such_name_last),
 		cmocka_unit_test(test_eai_errno_known_codes_unknown_codes_and_system),
 	};
 

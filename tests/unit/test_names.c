@@ -135,6 +135,58 @@ static void test_names_both_families_are_one_answer(void **state)
 	assert_string_equal(r.canonname, "two.test");
 }
 
+/* Half an answer is none where this process could not ask: nothing is found, kept, or asked any further. */
+static void test_names_one_family_without_memory_or_descriptors_ends_the_name(void **state)
+{
+	static const struct {
+		enum rcm_dns_verdict verdict;
+		int status, code;
+	} rows[] = { { RCM_DNS_NOMEM, -ENOMEM, EAI_MEMORY }, { RCM_DNS_NOFILE, -EMFILE, EAI_SYSTEM } };
+
+	(void)state;
+	rcm_names_configure(names, files_dns, make_resolv("x.test", 0), NULL);
+	for (int i = 0; i < 4; i++) {
+		struct rcm_exchange *x;
+		struct result r;
+
+		start(&r, "short");
+		turn();
+		x = fake_cares_take("short.x.test", true, true);
+		if (i % 2)
+			fake_cares_found(x, ns_t_aaaa, "short.x.test", "::1");
+		fake_cares_fail(x, ns_t_a, rows[i / 2].verdict);
+		if (i % 2 == 0)
+			fake_cares_found(x, ns_t_aaaa, "short.x.test", "::1");
+		turn();
+		assert_int_equal(r.done, 1);
+		assert_int_equal(r.status, rows[i / 2].status);
+		assert_int_equal(r.code, rows[i / 2].code);
+		assert_int_equal(r.ttl, 0);
+		assert_non_null(strstr(r.text, "out of"));
+	}
+}
+
+/* Its failure may be over soon: what the other gave is told, as getaddrinfo() does, and not kept. */
+static void test_names_one_family_failed_gives_the_other_not_to_be_kept(void **state)
+{
+	static const enum rcm_dns_verdict verdicts[] = { RCM_DNS_SERVFAIL, RCM_DNS_REFUSED, RCM_DNS_TIMEOUT,
+							 RCM_DNS_UNREACHABLE, RCM_DNS_NODATA };
+	(void)state;
+	for (size_t i = 0; i < sizeof(verdicts) / sizeof(*verdicts); i++) {
+		struct rcm_exchange *x;
+		struct result r;
+
+		start(&r, "a.test");
+		turn();
+		x = fake_cares_take("a.test", true, true);
+		fake_cares_fail(x, ns_t_aaaa, verdicts[i]);
+		fake_cares_found(x, ns_t_a, "a.test", "127.0.0.1");
+		assert_int_equal(r.done, 1);
+		assert_int_equal(r.count, 1);
+		assert_int_equal(r.ttl, verdicts[i] == RCM_DNS_NODATA ? 60 : 0);
+	}
+}
+
 static void test_names_wanted_family_only_is_asked_for(void **state)
 {
 	struct result r;
@@ -159,7 +211,7 @@ static void test_names_greater_of_two_ends_is_told(void **state)
 		{ RCM_DNS_NXDOMAIN, RCM_DNS_NXDOMAIN, -ENOENT }, { RCM_DNS_NODATA, RCM_DNS_NXDOMAIN, -ENODATA },
 		{ RCM_DNS_NXDOMAIN, RCM_DNS_NODATA, -ENODATA },	 { RCM_DNS_NODATA, RCM_DNS_SERVFAIL, -EAGAIN },
 		{ RCM_DNS_TIMEOUT, RCM_DNS_NODATA, -ETIMEDOUT }, { RCM_DNS_REFUSED, RCM_DNS_NXDOMAIN, -EIO },
-		{ RCM_DNS_NOMEM, RCM_DNS_TIMEOUT, -ENOMEM },
+		{ RCM_DNS_NOMEM, RCM_DNS_TIMEOUT, -ENOMEM },	 { RCM_DNS_NXDOMAIN, RCM_DNS_NOFILE, -EMFILE },
 	};
 
 	(void)state;
@@ -511,6 +563,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		NAMES_TEST(test_names_both_families_are_one_answer),
+		NAMES_TEST(test_names_one_family_without_memory_or_descriptors_ends_the_name),
+		NAMES_TEST(test_names_one_family_failed_gives_the_other_not_to_be_kept),
 		NAMES_TEST(test_names_wanted_family_only_is_asked_for),
 		NAMES_TEST(test_names_greater_of_two_ends_is_told),
 		NAMES_TEST(test_names_text_names_who_said_so_or_all_who_were_asked),
