@@ -40,6 +40,8 @@ struct question {
 	struct rcm_cares_name *name;
 	struct channel *channel;	/* NULL: not out */
 	ns_type type;
+	bool cut;			/* asked again by TCP, since this server's answer was truncated: */
+	union rcm_dns_address cutter;
 };
 
 struct rcm_cares {
@@ -254,10 +256,16 @@ static enum rcm_dns_verdict verdict_of(int status)
 
 /*
  * No message: all servers failed, and c-ares says "connection refused", whatever they answered. But it says so while it
- * works on the last answer, whose rcode is still noted.
+ * works on the last answer, whose rcode is still noted, or when no socket could be had.
  */
 static enum rcm_dns_verdict verdict_without_message(const struct channel *channel, int status)
 {
+	int failed = status == ARES_ECONNREFUSED ? channel->sockets.failed : 0;
+
+	if (status == ARES_ENOMEM || failed == ENOMEM || failed == ENOBUFS)
+		return RCM_DNS_NOMEM;
+	if (failed == EMFILE || failed == ENFILE)
+		return RCM_DNS_NOFILE;
 	switch (channel->sockets.rcode) {
 	case ns_r_servfail:
 		return RCM_DNS_SERVFAIL;
@@ -306,24 +314,49 @@ static void put_channel(struct question *question)
 		wake_tcp(channel->cares);
 }
 
+static bool is_rcode(enum rcm_dns_verdict verdict)
+{
+	return verdict >= RCM_DNS_FORMERR && verdict <= RCM_DNS_SERVFAIL;
+}
+
+/* "Can't be reached" would mislead about a server that did answer by UDP. */
+static void tell_of_cut(struct rcm_cares_answer *answer, const union rcm_dns_address *cutter)
+{
+	if (answer->verdict == RCM_DNS_UNREACHABLE)
+		answer->verdict = RCM_DNS_CUT_UNREACHABLE;
+	else if (answer->verdict == RCM_DNS_TIMEOUT)
+		answer->verdict = RCM_DNS_CUT_TIMEOUT;
+	else
+		return;
+	answer->server = cutter->sa.sa_family ? cutter : NULL;
+}
+
 static void answered(void *arg, int status, int timeouts, unsigned char *bytes, int len)
 {
 	struct question *question = arg;
 	struct channel *channel = question->channel;
 	struct rcm_cares *cares = channel->cares;
 	struct rcm_cares_answer answer = { .type = question->type, .bytes = bytes, .len = (size_t)len };
+	/* The question goes before its answer is read. */
+	const union rcm_dns_address cutter = question->cutter;
 
 	(void)timeouts;
 	put_channel(question);
 	if (cares->closing)
 		question->name->exchange = NULL;
 	if (bytes && channel->sockets.cut && !channel->tcp && question->name->exchange) {
+		question->cut = true;
+		if (channel->sockets.speaker)
+			question->cutter = *channel->sockets.speaker;
 		TAILQ_INSERT_TAIL(&cares->for_tcp, question, entry);
 		wake_tcp(cares);
 		return;
 	}
 	answer.verdict = bytes ? verdict_of(status) : verdict_without_message(channel, status);
-	answer.server = bytes || answer.verdict != verdict_of(status) ? channel->sockets.speaker : NULL;
+	if (bytes || is_rcode(answer.verdict))
+		answer.server = channel->sockets.speaker;
+	if (question->cut)
+		tell_of_cut(&answer, &cutter);
 	end_question(question, &answer);
 }
 

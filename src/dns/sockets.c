@@ -64,8 +64,9 @@ void rcm_socket_watch(void *arg, int fd, int readable, int writable)
 		rcm_error("dns: can't watch a socket: %s", strerror(-err));
 }
 
-int rcm_socket_open(int family, int type, int protocol, void *set)
+int rcm_socket_open(int family, int type, int protocol, void *arg)
 {
+	struct rcm_sockets *set = arg;
 	struct rcm_socket *slot = find(set, -1);
 	const int room = RECEIVE_BUFFER, on = 1;
 	int fd;
@@ -75,6 +76,7 @@ int rcm_socket_open(int family, int type, int protocol, void *set)
 		return -1;
 	}
 	fd = socket(family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, protocol);
+	set->failed = fd < 0 ? errno : 0;
 	if (fd < 0)
 		return -1;
 	slot->udp = type == SOCK_DGRAM;

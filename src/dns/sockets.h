@@ -28,6 +28,7 @@ struct rcm_sockets {
 	struct rcm_loop *loop;			/* NULL: abandoned, leave the epoll registrations alone */
 	const struct rcm_resolv *resolv;
 	void (*ready)(struct rcm_sockets *set, int fd, uint32_t events);
+	int failed;				/* errno of the last socket() if it failed, else 0 */
 	/* Of the message that was received last, until the next attempt to receive. */
 	int rcode;				/* RCM_NO_RCODE: there is none */
 	bool cut;				/* truncated by the server, or longer than was agreed */

@@ -31,7 +31,7 @@ static void test_f4_source_each_failure_has_its_own_status(void **state)
 		{ "refused", -EIO, EAI_AGAIN, "name server 127.0.0.5 refused to answer (REFUSED)" },
 		{ "formerr", -EIO, EAI_FAIL, "name server 127.0.0.5 did not understand" },
 		{ "notimp", -EIO, EAI_FAIL, "name server 127.0.0.5 does not do such questions" },
-		{ "trunc", -EAGAIN, EAI_AGAIN, "name server 127.0.0.5 can't be reached" },
+		{ "trunc", -EAGAIN, EAI_AGAIN, "name server 127.0.0.5 sent a truncated answer, and can't be reached by TCP" },
 		{ "silent", -ETIMEDOUT, EAI_AGAIN, "name server 127.0.0.5 did not answer in time" },
 		{ "wrongid", -ETIMEDOUT, EAI_AGAIN, "name server 127.0.0.5 did not answer in time" },
 		{ "wrongname", -ETIMEDOUT, EAI_AGAIN, "name server 127.0.0.5 did not answer in time" },

@@ -5,6 +5,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -228,6 +229,42 @@ static void test_cares_truncated_answers_are_asked_for_again_by_tcp(void **state
 	assert_int_equal(questions_tcp, 40);
 }
 
+/* Not "can't be reached": it was, by UDP. */
+static void test_cares_truncated_answer_and_no_tcp_is_told_as_such(void **state)
+{
+	struct asked asked;
+
+	(void)state;
+	mood = TRUNCATE;
+	rcm_source_remove(&tcp_listener);
+	assert_int_equal(shutdown(tcp_listener.fd, SHUT_RD), 0);
+	assert_int_equal(ask(&asked, "a.test"), 0);
+	wait_last(&asked);
+	assert_int_equal(asked.verdicts[0], RCM_DNS_CUT_UNREACHABLE);
+	assert_int_equal(asked.verdicts[1], RCM_DNS_CUT_UNREACHABLE);
+	assert_true(asked.from_server);
+}
+
+static void test_cares_without_descriptors_is_told_as_such_and_asks_when_there_are_some(void **state)
+{
+	struct asked asked;
+	struct rlimit before, none;
+
+	(void)state;
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	none = (struct rlimit){ .rlim_max = before.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	assert_int_equal(ask(&asked, "a.test"), 0);
+	wait_last(&asked);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	assert_int_equal(asked.verdicts[0], RCM_DNS_NOFILE);
+	assert_int_equal(asked.verdicts[1], RCM_DNS_NOFILE);
+	assert_false(asked.from_server);
+	assert_int_equal(ask(&asked, "a.test"), 0);
+	wait_last(&asked);
+	assert_int_equal(asked.verdicts[0], RCM_DNS_FOUND);
+}
+
 static void test_cares_bad_name_ends_without_a_question(void **state)
 {
 	struct asked asked;
@@ -319,6 +356,8 @@ int main(void)
 		CARES_TEST(test_cares_rcode_of_a_lone_failing_server_is_kept),
 		CARES_TEST(test_cares_silent_server_is_a_timeout),
 		CARES_TEST(test_cares_truncated_answers_are_asked_for_again_by_tcp),
+		CARES_TEST(test_cares_truncated_answer_and_no_tcp_is_told_as_such),
+		CARES_TEST(test_cares_without_descriptors_is_told_as_such_and_asks_when_there_are_some),
 		CARES_TEST(test_cares_bad_name_ends_without_a_question),
 		CARES_TEST(test_cares_names_beyond_all_channels_are_told_to_wait),
 		CARES_TEST(test_cares_dropped_exchange_is_not_told),
