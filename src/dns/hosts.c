@@ -160,8 +160,8 @@ int rcm_hosts_read(const char *path, bool first_line_only, struct rcm_hosts **re
 	if (file) {
 		err = read_file(hosts, file);
 		fclose(file);
-	} else if (errno == ENOMEM) {
-		err = -ENOMEM;
+	} else if (errno == ENOMEM || errno == EMFILE || errno == ENFILE) {
+		err = -errno;
 	}
 	if (err)
 		rcm_hosts_free(hosts);

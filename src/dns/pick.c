@@ -2,6 +2,7 @@
 /* Chooses between our own steps and the system's getaddrinfo(). */
 #include "dns/pick.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,14 +17,14 @@ const struct rcm_pick_files rcm_pick_etc = {
 static const char blanks[] = " \t\r\n\v\f";
 
 /* Calls each line that is not blank and not a comment, without leading blanks. A missing file has no lines. */
-static void each_line(const char *path, void (*take)(char *line, struct rcm_pick *pick), struct rcm_pick *pick)
+static int each_line(const char *path, void (*take)(char *line, struct rcm_pick *pick), struct rcm_pick *pick)
 {
 	FILE *file = fopen(path, "re");
 	char *text = NULL, *line;
 	size_t size = 0;
 
 	if (!file)
-		return;
+		return errno == EMFILE || errno == ENFILE || errno == ENOMEM ? -errno : 0;
 	while (getline(&text, &size, file) >= 0) {
 		line = text + strspn(text, blanks);
 		if (*line && *line != '#')
@@ -31,6 +32,7 @@ static void each_line(const char *path, void (*take)(char *line, struct rcm_pick
 	}
 	free(text);
 	fclose(file);
+	return 0;
 }
 
 static void take_service(const char *service, struct rcm_pick *pick)
@@ -79,14 +81,19 @@ static void take_host(char *line, struct rcm_pick *pick)
 		pick->multi = !strcasecmp(value, "on");
 }
 
-struct rcm_pick rcm_pick_read(const struct rcm_pick_files *files)
+int rcm_pick_read(const struct rcm_pick_files *files, struct rcm_pick *ret_pick)
 {
 	struct rcm_pick pick = { 0 };
+	int err = each_line(files->nsswitch, take_nsswitch, &pick);
 
-	each_line(files->nsswitch, take_nsswitch, &pick);
-	each_line(files->gai, take_gai, &pick);
-	each_line(files->host, take_host, &pick);
+	if (!err)
+		err = each_line(files->gai, take_gai, &pick);
+	if (!err)
+		err = each_line(files->host, take_host, &pick);
+	if (err)
+		return err;
 	if (!pick.hosts_line || secure_getenv("HOSTALIASES"))
 		pick.system = true;
-	return pick;
+	*ret_pick = pick;
+	return 0;
 }

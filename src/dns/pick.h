@@ -26,6 +26,7 @@ extern const struct rcm_pick_files rcm_pick_etc;
 /*
  * system is set where the hosts line is missing or has anything but one "files" and one "dns" at most (other modules,
  * actions in brackets), where gai.conf has any active line, and where HOSTALIASES is set. An empty hosts line is ours:
- * getaddrinfo() of glibc 2.36 reads behind an empty list.
+ * getaddrinfo() of glibc 2.36 reads behind an empty list. 0; or -EMFILE, -ENFILE or -ENOMEM: a file could not be opened
+ * for now. One that isn't there, or may not be read, is an empty one.
  */
-struct rcm_pick rcm_pick_read(const struct rcm_pick_files *files);
+int rcm_pick_read(const struct rcm_pick_files *files, struct rcm_pick *ret_pick);

@@ -2,9 +2,14 @@
 /* Reads resolv.conf by glibc's own reader; the search list. */
 #include "dns/resolv.h"
 
+#include <arpa/nameser.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
 
 /* glibc's, since 2.36; the header of an older one lacks it. */
 #ifndef RES_NOAAAA
@@ -68,6 +73,37 @@ int rcm_resolv_from(const struct __res_state *res, struct rcm_resolv **ret_resol
 	return 0;
 }
 
+/* What glibc takes for granted without a file: the server on this host, the host's own domain. */
+static void set_defaults(struct __res_state *res, char host[HOST_NAME_MAX + 1])
+{
+	char *domain;
+
+	*res = (struct __res_state){
+		.options = RES_DEFAULT, .ndots = 1, .retrans = RES_TIMEOUT, .retry = RES_DFLRETRY, .nscount = 1,
+		.nsaddr_list = { { .sin_family = AF_INET, .sin_port = htons(NAMESERVER_PORT),
+				   .sin_addr.s_addr = htonl(INADDR_LOOPBACK) } },
+	};
+	if (gethostname(host, HOST_NAME_MAX + 1))
+		return;
+	host[HOST_NAME_MAX] = '\0';
+	domain = strchr(host, '.');
+	if (domain)
+		res->dnsrch[0] = domain + 1;
+}
+
+/* res_ninit() fails for want of memory or descriptors, which is for now, or for a file that can't be read, which stays
+ * and is as if there were none. */
+static int read_defaults(struct __res_state *res, int error, struct rcm_resolv **ret_resolv)
+{
+	char host[HOST_NAME_MAX + 1];
+
+	if (error == ENOMEM || error == EMFILE || error == ENFILE)
+		return -error;
+	rcm_info("dns: resolv.conf can't be read: %s", strerror(error));
+	set_defaults(res, host);
+	return rcm_resolv_from(res, ret_resolv);
+}
+
 int rcm_resolv_read(struct rcm_resolv **ret_resolv)
 {
 	struct __res_state *res = calloc(1, sizeof(*res));
@@ -75,13 +111,13 @@ int rcm_resolv_read(struct rcm_resolv **ret_resolv)
 
 	if (!res)
 		return -ENOMEM;
+	errno = 0;
 	if (res_ninit(res)) {
-		err = -ENOMEM;
-		goto out;
+		err = read_defaults(res, errno, ret_resolv);
+	} else {
+		err = rcm_resolv_from(res, ret_resolv);
+		res_nclose(res);
 	}
-	err = rcm_resolv_from(res, ret_resolv);
-	res_nclose(res);
-out:
 	free(res);
 	return err;
 }

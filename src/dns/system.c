@@ -63,10 +63,10 @@ static int follow_files(struct rcm_dns *dns)
 	for (int i = 0; i < FILES; i++)
 		changed[i] = rcm_stamp_changed(&dns->stamps[i], paths[i]);
 	if (changed[NSSWITCH] || changed[GAI] || changed[HOST])
-		dns->pick = rcm_pick_read(&rcm_pick_etc);
+		err = rcm_pick_read(&rcm_pick_etc, &dns->pick);
 	else if (!changed[RESOLV] && !changed[HOSTS])
 		return 0;
-	if (changed[RESOLV])
+	if (!err && changed[RESOLV])
 		err = read_resolv(dns, &resolv);
 	if (!err && (changed[HOSTS] || changed[HOST]))
 		err = read_hosts(dns, &hosts);
@@ -74,7 +74,8 @@ static int follow_files(struct rcm_dns *dns)
 		rcm_resolv_put(resolv);
 		memset(dns->stamps, 0, sizeof(dns->stamps));
 		dns->looked_at = 0;
-		return err;
+		rcm_info("dns: configuration can't be read: %s", strerror(-err));
+		return err == -ENFILE ? -EMFILE : err;
 	}
 	rcm_names_configure(dns->names, dns->pick.steps, resolv, hosts);
 	rcm_trace("dns: configuration read; names by %s", dns->pick.system ? "getaddrinfo" : "c-ares");

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The source of names follows the host's configuration as glibc does, compared with getaddrinfo(). Servers: NSD, liar. */
-#include <netdb.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <netdb.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "../unit/test.h"
@@ -170,6 +172,24 @@ static void test_f37_config_odd_lines_as_getaddrinfo(void **state)
 	}
 }
 
+/* As if there were none: the server of this host, where nobody is. Not compared: glibc calls any name unknown then, also
+ * those of the hosts file. */
+static void test_f37_config_that_is_a_directory_is_as_if_missing(void **state)
+{
+	(void)state;
+	asker_write(RESOLV, NULL);
+	assert_int_equal(mkdir(RESOLV, 0755), 0);
+	asker_ask(&theirs, "inhosts", AF_UNSPEC);
+	asker_ask(&ours, "v4.rai.test", AF_UNSPEC);
+	assert_int_equal(rmdir(RESOLV), 0);
+	assert_string_equal(theirs.text, "inhosts 192.0.2.77");
+	assert_int_equal(ours.status, -EAGAIN);
+	assert_int_equal(ours.code, EAI_AGAIN);
+	assert_string_equal(ours.why, "name server 127.0.0.1 can't be reached");
+	asker_write(RESOLV, NSD);
+	assert_found("v4.rai.test", "v4.rai.test 192.0.2.4");
+}
+
 /* F38: the order of the sources; what we don't speak goes to the system's own. */
 static void test_f38_config_sources_in_any_order_as_getaddrinfo(void **state)
 {
@@ -277,6 +297,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup(test_f37_config_rewritten_renamed_truncated_removed_is_read_again, quiet),
 		cmocka_unit_test_setup(test_f37_config_changed_with_names_in_flight_new_ones_use_it_at_once, quiet),
 		cmocka_unit_test_setup(test_f37_config_odd_lines_as_getaddrinfo, quiet),
+		cmocka_unit_test_setup(test_f37_config_that_is_a_directory_is_as_if_missing, quiet),
 		cmocka_unit_test_setup(test_f38_config_sources_in_any_order_as_getaddrinfo, quiet),
 		cmocka_unit_test_setup(test_f38_config_odd_hosts_files_as_getaddrinfo, quiet),
 		cmocka_unit_test_setup(test_f38_config_generated_as_getaddrinfo, quiet),

@@ -5,6 +5,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/limits.h"
@@ -159,6 +160,20 @@ static int remove_file(void **state)
 	return unlink(path);
 }
 
+static void test_hosts_without_descriptors_is_an_error_not_an_empty_file(void **state)
+{
+	struct rcm_hosts *hosts = NULL;
+	struct rlimit before, none;
+
+	(void)state;
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	none = (struct rlimit){ .rlim_max = before.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	assert_int_equal(rcm_hosts_read("/etc/hosts", false, &hosts), -EMFILE);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	assert_null(hosts);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -169,6 +184,7 @@ int main(void)
 		cmocka_unit_test(test_hosts_name_longer_than_any_is_not_found),
 		cmocka_unit_test(test_hosts_file_that_is_not_there_is_empty_and_a_huge_one_refused),
 		cmocka_unit_test(test_hosts_many_names_are_all_found),
+		cmocka_unit_test(test_hosts_without_descriptors_is_an_error_not_an_empty_file),
 	};
 
 	return cmocka_run_group_tests(tests, make_file, remove_file);

@@ -2,7 +2,9 @@
 /* Which hosts lines we speak. */
 #include "dns/pick.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "test.h"
@@ -38,12 +40,20 @@ static int remove_files(void **state)
 	return 0;
 }
 
+static struct rcm_pick read_pick(const struct rcm_pick_files *from)
+{
+	struct rcm_pick pick;
+
+	assert_int_equal(rcm_pick_read(from, &pick), 0);
+	return pick;
+}
+
 static struct rcm_pick read_line(const char *line)
 {
 	write_file(nsswitch, line);
 	write_file(gai, "# nothing\n\n");
 	write_file(host, "");
-	return rcm_pick_read(&files);
+	return read_pick(&files);
 }
 
 static void test_pick_files_and_dns_in_either_order_or_alone_are_ours(void **state)
@@ -89,7 +99,7 @@ static void test_pick_active_line_in_gai_conf_is_the_system_s(void **state)
 	(void)state;
 	assert_false(read_line("hosts: dns\n").system);
 	write_file(gai, "# precedence ::1/128 50\n  label ::1/128 0\n");
-	assert_true(rcm_pick_read(&files).system);
+	assert_true(read_pick(&files).system);
 }
 
 static void test_pick_host_conf_multi_is_read(void **state)
@@ -97,9 +107,9 @@ static void test_pick_host_conf_multi_is_read(void **state)
 	(void)state;
 	assert_false(read_line("hosts: dns\n").multi);
 	write_file(host, "order hosts,bind\nmulti on\n");
-	assert_true(rcm_pick_read(&files).multi);
+	assert_true(read_pick(&files).multi);
 	write_file(host, "multi off\n");
-	assert_false(rcm_pick_read(&files).multi);
+	assert_false(read_pick(&files).multi);
 }
 
 static void test_pick_without_files_is_the_system_s(void **state)
@@ -108,7 +118,22 @@ static void test_pick_without_files_is_the_system_s(void **state)
 						    .host = "/nonexistent/c" };
 
 	(void)state;
-	assert_true(rcm_pick_read(&none).system);
+	assert_true(read_pick(&none).system);
+}
+
+/* Not the same as files that aren't there. */
+static void test_pick_without_descriptors_is_an_error_and_changes_nothing(void **state)
+{
+	struct rcm_pick pick = { .hosts_line = true };
+	struct rlimit before, none;
+
+	(void)state;
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	none = (struct rlimit){ .rlim_max = before.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	assert_int_equal(rcm_pick_read(&files, &pick), -EMFILE);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	assert_true(pick.hosts_line);
 }
 
 int main(void)
@@ -119,6 +144,7 @@ int main(void)
 		cmocka_unit_test(test_pick_active_line_in_gai_conf_is_the_system_s),
 		cmocka_unit_test(test_pick_host_conf_multi_is_read),
 		cmocka_unit_test(test_pick_without_files_is_the_system_s),
+		cmocka_unit_test(test_pick_without_descriptors_is_an_error_and_changes_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, make_files, remove_files);

@@ -2,7 +2,9 @@
 /* The configuration out of glibc's state, and the search list. */
 #include "dns/resolv.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <sys/resource.h>
 
 #include "test.h"
 
@@ -113,6 +115,20 @@ static void test_resolv_options_only_glibc_honours_are_marked(void **state)
 	rcm_resolv_put(resolv);
 }
 
+static void test_resolv_without_descriptors_is_an_error(void **state)
+{
+	struct rcm_resolv *resolv = NULL;
+	struct rlimit before, none;
+
+	(void)state;
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	none = (struct rlimit){ .rlim_max = before.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	assert_int_equal(rcm_resolv_read(&resolv), -EMFILE);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	assert_null(resolv);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -123,6 +139,7 @@ int main(void)
 		cmocka_unit_test(test_search_last_is_behind_the_domains),
 		cmocka_unit_test(test_resolv_servers_of_both_families_keep_port_and_scope),
 		cmocka_unit_test(test_resolv_options_only_glibc_honours_are_marked),
+		cmocka_unit_test(test_resolv_without_descriptors_is_an_error),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
