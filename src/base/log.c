@@ -41,6 +41,10 @@ void rcm_log_write(enum rcm_log_level level, const char *format, ...)
 	va_end(args);
 	if (used > (int)sizeof(line) - 2)
 		used = sizeof(line) - 2;
+	/* A name may hold anything, and must not look like more lines than one. */
+	for (int i = 0; i < used; i++)
+		if (line[i] == '\x7f' || (unsigned char)line[i] < ' ')
+			line[i] = '?';
 	line[used++] = '\n';
 	(void)!write(STDERR_FILENO, line, (size_t)used);
 	errno = saved;

@@ -14,6 +14,7 @@
 
 #include "base/container.h"
 #include "base/limits.h"
+#include "base/log.h"
 #include "dns/eai.h"
 #include "dns/lookup.h"
 #include "loop/wake.h"
@@ -190,6 +191,7 @@ static void deliver(struct job *job)
 	if (job->eai) {
 		snprintf(text, sizeof(text), "getaddrinfo: %s", gai_strerror(job->eai));
 		answer.text = text;
+		rcm_info("dns: \"%s\": %s", job->name, text);
 	} else {
 		answer.count = count_results(job->list);
 		addresses = calloc(answer.count ? answer.count : 1, sizeof(*addresses));

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <netdb.h>
 #include <stdio.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -185,6 +186,43 @@ static void test_names_one_family_failed_gives_the_other_not_to_be_kept(void **s
 		assert_int_equal(r.count, 1);
 		assert_int_equal(r.ttl, verdicts[i] == RCM_DNS_NODATA ? 60 : 0);
 	}
+}
+
+static void fail_and_log(int fd)
+{
+	struct result r;
+
+	setenv("RAI_LOG", "info", 1);
+	dup2(fd, STDERR_FILENO);
+	start_as(&r, "a\nb.test", AF_INET, RCM_DNS_CONFIGURED, 0);
+	turn();
+	start_as(&r, "a.test", AF_INET, RCM_DNS_CONFIGURED, 0);
+	turn();
+	fake_cares_fail(fake_cares_take("a.test", true, false), ns_t_a, RCM_DNS_TIMEOUT);
+	turn();
+	_exit(0);
+}
+
+/* In a process of its own: the environment is read once. */
+static void test_names_failed_one_leaves_a_line_in_the_log(void **state)
+{
+	char text[512] = "";
+	int fds[2], status;
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(pipe(fds), 0);
+	pid = fork();
+	if (!pid)
+		fail_and_log(fds[1]);
+	close(fds[1]);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	assert_true(read(fds[0], text, sizeof(text) - 1) > 0);
+	close(fds[0]);
+	assert_string_equal(text, "rai: info: dns: \"a?b.test\": name server 127.0.0.1 was not asked: "
+				  "no host can have that name\n"
+				  "rai: info: dns: \"a.test\": name server 127.0.0.1 did not answer in time\n");
 }
 
 static void test_names_wanted_family_only_is_asked_for(void **state)
@@ -562,6 +600,7 @@ static void test_names_closed_with_lookups_in_every_state_frees_all(void **state
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		NAMES_TEST(test_names_failed_one_leaves_a_line_in_the_log),	/* before any other logs */
 		NAMES_TEST(test_names_both_families_are_one_answer),
 		NAMES_TEST(test_names_one_family_without_memory_or_descriptors_ends_the_name),
 		NAMES_TEST(test_names_one_family_failed_gives_the_other_not_to_be_kept),
