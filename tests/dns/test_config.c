@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <netdb.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -190,6 +191,31 @@ static void test_f37_config_that_is_a_directory_is_as_if_missing(void **state)
 	assert_found("v4.rai.test", "v4.rai.test 192.0.2.4");
 }
 
+/* With the files read or not: it is told as what it is, and over when it is over. */
+static void test_config_without_descriptors_is_told_as_such_and_not_for_ever(void **state)
+{
+	struct rlimit before, none;
+
+	(void)state;
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	none = (struct rlimit){ .rlim_max = before.rlim_max };
+	/* Files just written are read once more: not in what follows. */
+	asker_turn(50);
+	assert_found("v4.rai.test", "v4.rai.test 192.0.2.4");
+	for (int i = 0; i < 2; i++) {
+		if (i)
+			asker_write(RESOLV, NSD "search rai.test\n");
+		assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+		asker_ask(&ours, "v4.rai.test", AF_UNSPEC);
+		assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+		assert_int_equal(ours.status, -EMFILE);
+		if (!i)
+			assert_string_equal(ours.why, "name server 127.0.0.2 was not asked: out of file descriptors");
+		assert_found("v4.rai.test", "v4.rai.test 192.0.2.4");
+		assert_found("inhosts", "inhosts 192.0.2.77");
+	}
+}
+
 /* F38: the order of the sources; what we don't speak goes to the system's own. */
 static void test_f38_config_sources_in_any_order_as_getaddrinfo(void **state)
 {
@@ -298,6 +324,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup(test_f37_config_changed_with_names_in_flight_new_ones_use_it_at_once, quiet),
 		cmocka_unit_test_setup(test_f37_config_odd_lines_as_getaddrinfo, quiet),
 		cmocka_unit_test_setup(test_f37_config_that_is_a_directory_is_as_if_missing, quiet),
+		cmocka_unit_test_setup(test_config_without_descriptors_is_told_as_such_and_not_for_ever, quiet),
 		cmocka_unit_test_setup(test_f38_config_sources_in_any_order_as_getaddrinfo, quiet),
 		cmocka_unit_test_setup(test_f38_config_odd_hosts_files_as_getaddrinfo, quiet),
 		cmocka_unit_test_setup(test_f38_config_generated_as_getaddrinfo, quiet),
