@@ -83,7 +83,7 @@ static bool line_is_local(char *line)
 	bool local = true, action = false;
 
 	word = strtok_r(line, " \t\r\n:", &rest);
-	if (!word || strcmp(word, "services"))
+	if (!word || strcmp(word, "services") != 0)
 		return true;
 	while ((word = strtok_r(NULL, " \t\r\n:", &rest))) {
 		action = action || *word == '[';

@@ -50,7 +50,7 @@ struct rcm_request {
 	struct rcm_engine *engine;		/* since it began */
 	struct rcm_answer *answer;
 	struct rcm_timer timer;
-	const char *node, *service;		/* behind the key; NULL: none */
+	const char *node, *service;		/* in or behind the key; NULL: none */
 	unsigned key_hash, key_len;
 	uint8_t key[];
 };

@@ -10,6 +10,8 @@
 /* Longest key of a service; one of a name takes 3 bytes more than the name. */
 enum { RCM_KEY_SERVICE_MAX = 27 + RCM_SERVICE_NAME_MAX };
 
+enum { RCM_KEY_HOST_TEXT = 3 };		/* where in the key of a name its letters are, all small */
+
 /* A name, of which case doesn't count, a trailing dot does. to: 3 + strlen(node) bytes. Returns the length. */
 unsigned rcm_key_host(uint8_t *to, const char *node, int family, enum rcm_dns_source source);
 

@@ -58,6 +58,18 @@ static void make_key(struct rcm_request *request, const struct rcm_question *que
 	HASH_VALUE(request->key, request->key_len, request->key_hash);
 }
 
+/* Whether the key has a name's letters as they are. */
+static bool is_in_key(const struct rcm_question *question)
+{
+	const char *at = question->node;
+
+	if (!at || question->hints.flags & RAI_SA)
+		return false;
+	while (*at && (*at < 'A' || *at > 'Z'))
+		at++;
+	return !*at;
+}
+
 /* Longer texts are cut: a service of that length is still too long to be found. */
 static size_t text_size(const char *text, size_t max)
 {
@@ -71,7 +83,7 @@ static void take_service(struct rcm_request *request, const char *service)
 		request->service_is_name = rcm_service_number(service, &request->port) != 1;
 }
 
-static_assert(sizeof(struct rcm_request) + 3 + 2 * (RCM_NODE_MAX + 1) + RCM_SERVICE_TEXT_MAX + 1 +
+static_assert(sizeof(struct rcm_request) + 3 + 2ul * (RCM_NODE_MAX + 1) + RCM_SERVICE_TEXT_MAX + 1 +
 	      sizeof(struct rcm_flight) <= 1024, "a request and its flight take 1 KiB at most");
 
 static int request_new(const struct rcm_question *question, struct rcm_request **ret_request)
@@ -79,10 +91,11 @@ static int request_new(const struct rcm_question *question, struct rcm_request *
 	size_t node_len = text_size(question->node, RCM_NODE_MAX);
 	size_t service_len = text_size(question->service, RCM_SERVICE_TEXT_MAX);
 	size_t key_max = question->hints.flags & RAI_SA ? RCM_KEY_SERVICE_MAX : node_len + 3;
+	bool in_key = is_in_key(question);
 	struct rcm_request *request;
 	char *at;
 
-	request = malloc(sizeof(*request) + key_max + node_len + service_len);
+	request = malloc(sizeof(*request) + key_max + (in_key ? 0 : node_len) + service_len);
 	if (!request)
 		return -ENOMEM;
 	*request = (struct rcm_request){
@@ -94,7 +107,12 @@ static int request_new(const struct rcm_question *question, struct rcm_request *
 	};
 	make_key(request, question);
 	at = (char *)request->key + key_max;
-	request->node = keep_text(&at, question->node, node_len);
+	if (in_key) {
+		at[-1] = '\0';
+		request->node = (char *)request->key + RCM_KEY_HOST_TEXT;
+	} else {
+		request->node = keep_text(&at, question->node, node_len);
+	}
 	request->service = keep_text(&at, question->service, service_len);
 	take_service(request, question->service);
 	*ret_request = request;
