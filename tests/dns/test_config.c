@@ -200,7 +200,8 @@ static void test_config_without_descriptors_is_told_as_such_and_not_for_ever(voi
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
 	none = (struct rlimit){ .rlim_max = before.rlim_max };
 	/* Files just written are read once more: not in what follows. */
-	asker_turn(50);
+	ours.done = false;
+	asker_wait(&ours, 100);
 	assert_found("v4.rai.test", "v4.rai.test 192.0.2.4");
 	for (int i = 0; i < 2; i++) {
 		if (i)
