@@ -6,7 +6,7 @@
 
 /*
  * In order of weight: where the questions of one name (A and AAAA) end differently, the greater counts. So an address
- * found outweighs a failure, unless it was for want of memory or descriptors: then half an answer is none, since whoever
+ * found outweighs a failure, unless it was for want of memory or descriptors: then half an answer is none, since who
  * asks could not tell; a failure outweighs "no such data", which it leaves undecided; and "no such data" outweighs "no
  * such name", since a name that has the other family does exist.
  */

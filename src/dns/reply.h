@@ -14,7 +14,7 @@ struct rcm_reply {
 	unsigned count;
 	union rcm_dns_address *addresses;	/* free() when done */
 	uint32_t ttl;				/* the least of all records used; meaningful where count > 0 */
-	char *canonname;			/* the last alias's end that can be a host's name, as glibc; NULL: none; free() */
+	char *canonname;			/* the last alias's end that can be a host's name; NULL: none; free() */
 };
 
 /*
