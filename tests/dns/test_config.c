@@ -173,8 +173,8 @@ static void test_f37_config_odd_lines_as_getaddrinfo(void **state)
 	}
 }
 
-/* As if there were none: the server of this host, where nobody is. Not compared: glibc calls any name unknown then, also
- * those of the hosts file. */
+/* As if there were none: the server of this host, where nobody is. Not compared: glibc calls any name unknown then,
+ * also those of the hosts file. */
 static void test_f37_config_that_is_a_directory_is_as_if_missing(void **state)
 {
 	(void)state;

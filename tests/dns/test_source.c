@@ -47,7 +47,8 @@ static void test_source_every_name_of_the_zone_as_getaddrinfo(void **state)
 {
 	static const char *const names[] = {
 		"four", "v4", "v6", "kinds", "mapped", "nodata", "ent", "leaf.ent", "alias", "chain1", "av4", "av6",
-		"dangling", "anodata", "badalias", "badmiddle", "badend", "-bad", "ttl0", "ttlmix", "host.sub", "under_score", "xn--bcher-kva", "UPPER", "upper",
+		"dangling", "anodata", "badalias", "badmiddle", "badend", "-bad",
+		"ttl0", "ttlmix", "host.sub", "under_score", "xn--bcher-kva", "UPPER", "upper",
 		"anything.wild", "large", "huge", "nosuchname", "no.such.name", "inhosts", "two",
 	};
 	char name[128];

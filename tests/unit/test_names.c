@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Names by scripted name servers, a clock that stands still, and a hosts file of one line. */
-#include "dns/names.h"
-
-#include <arpa/inet.h>
 #include <errno.h>
 #include <netdb.h>
 #include <stdio.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/limits.h"
@@ -15,107 +10,8 @@
 #include "fake_cares.h"
 #include "fake_clock.h"
 #include "loop/timer.h"
+#include "names_asker.h"
 #include "test.h"
-
-struct result {
-	unsigned done;
-	int status;
-	int code;
-	unsigned count;
-	uint32_t ttl;
-	char canonname[256];
-	char text[RCM_TEXT_MAX];
-	struct rcm_dns_lookup *lookup;
-};
-
-static struct rcm_loop loop;
-static struct rcm_names *names;
-static const enum rcm_pick_step files_dns[] = { RCM_PICK_FILES, RCM_PICK_DNS };
-static const enum rcm_pick_step dns_files[] = { RCM_PICK_DNS, RCM_PICK_FILES };
-
-static struct rcm_resolv *make_resolv(const char *domain, unsigned long options)
-{
-	struct __res_state res = { .nscount = 1, .ndots = 1, .retrans = 1, .retry = 1, .options = options };
-	struct rcm_resolv *resolv;
-
-	res.nsaddr_list[0] = (struct sockaddr_in){ .sin_family = AF_INET,
-						   .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	res.dnsrch[0] = (char *)domain;
-	assert_int_equal(rcm_resolv_from(&res, &resolv), 0);
-	return resolv;
-}
-
-static struct rcm_hosts *make_hosts(void)
-{
-	char path[] = "/tmp/rai-names-XXXXXX";
-	int fd = mkstemp(path);
-	struct rcm_hosts *hosts;
-
-	assert_int_equal(write(fd, "192.0.2.77 inhosts\n", 19), 19);
-	close(fd);
-	assert_int_equal(rcm_hosts_read(path, false, &hosts), 0);
-	unlink(path);
-	return hosts;
-}
-
-static int open_names(void **state)
-{
-	(void)state;
-	rcm_fake_clock_use(RCM_NS_PER_S);
-	assert_int_equal(rcm_loop_init(&loop), 0);
-	assert_int_equal(rcm_names_open(&loop, &fake_cares, &names), 0);
-	rcm_names_configure(names, files_dns, make_resolv(NULL, 0), make_hosts());
-	return 0;
-}
-
-static int close_names(void **state)
-{
-	(void)state;
-	fake_cares_assert_over();
-	fake_cares_speaker(NULL);
-	rcm_names_close(names);
-	rcm_loop_done(&loop);
-	rcm_clock_replace(NULL);
-	return 0;
-}
-
-static void done(void *arg, const struct rcm_dns_answer *answer)
-{
-	struct result *result = arg;
-
-	result->done++;
-	result->status = answer->status;
-	result->code = answer->code;
-	result->count = answer->count;
-	result->ttl = answer->ttl;
-	strcpy(result->canonname, answer->canonname ? answer->canonname : "");
-	strcpy(result->text, answer->text ? answer->text : "");
-}
-
-static void start_as(struct result *result, const char *name, int family, enum rcm_dns_source source, uint32_t timeout)
-{
-	const struct rcm_dns_query query = { .name = name, .family = family, .source = source, .timeout_ms = timeout };
-
-	memset(result, 0, sizeof(*result));
-	assert_int_equal(rcm_names_start(names, &query, done, result, &result->lookup), 0);
-}
-
-static void start(struct result *result, const char *name)
-{
-	start_as(result, name, AF_UNSPEC, RCM_DNS_CONFIGURED, 0);
-	assert_int_equal(result->done, 0);
-}
-
-static void turn(void)
-{
-	assert_int_equal(rcm_loop_turn(&loop, 0), 0);
-}
-
-static void advance_ms(unsigned ms)
-{
-	rcm_fake_clock_advance(ms * RCM_NS_PER_MS);
-	turn();
-}
 
 static void test_names_both_families_are_one_answer(void **state)
 {
@@ -136,95 +32,6 @@ static void test_names_both_families_are_one_answer(void **state)
 	assert_string_equal(r.canonname, "two.test");
 }
 
-/* Half an answer is none where this process could not ask: nothing is found, kept, or asked any further. */
-static void test_names_one_family_without_memory_or_descriptors_ends_the_name(void **state)
-{
-	static const struct {
-		enum rcm_dns_verdict verdict;
-		int status, code;
-	} rows[] = { { RCM_DNS_NOMEM, -ENOMEM, EAI_MEMORY }, { RCM_DNS_NOFILE, -EMFILE, EAI_SYSTEM } };
-
-	(void)state;
-	rcm_names_configure(names, files_dns, make_resolv("x.test", 0), NULL);
-	for (int i = 0; i < 4; i++) {
-		struct rcm_exchange *x;
-		struct result r;
-
-		start(&r, "short");
-		turn();
-		x = fake_cares_take("short.x.test", true, true);
-		if (i % 2)
-			fake_cares_found(x, ns_t_aaaa, "short.x.test", "::1");
-		fake_cares_fail(x, ns_t_a, rows[i / 2].verdict);
-		if (i % 2 == 0)
-			fake_cares_found(x, ns_t_aaaa, "short.x.test", "::1");
-		turn();
-		assert_int_equal(r.done, 1);
-		assert_int_equal(r.status, rows[i / 2].status);
-		assert_int_equal(r.code, rows[i / 2].code);
-		assert_int_equal(r.ttl, 0);
-		assert_non_null(strstr(r.text, "out of"));
-	}
-}
-
-/* Its failure may be over soon: what the other gave is told, as getaddrinfo() does, and not kept. */
-static void test_names_one_family_failed_gives_the_other_not_to_be_kept(void **state)
-{
-	static const enum rcm_dns_verdict verdicts[] = { RCM_DNS_SERVFAIL, RCM_DNS_REFUSED, RCM_DNS_TIMEOUT,
-							 RCM_DNS_UNREACHABLE, RCM_DNS_NODATA };
-	(void)state;
-	for (size_t i = 0; i < sizeof(verdicts) / sizeof(*verdicts); i++) {
-		struct rcm_exchange *x;
-		struct result r;
-
-		start(&r, "a.test");
-		turn();
-		x = fake_cares_take("a.test", true, true);
-		fake_cares_fail(x, ns_t_aaaa, verdicts[i]);
-		fake_cares_found(x, ns_t_a, "a.test", "127.0.0.1");
-		assert_int_equal(r.done, 1);
-		assert_int_equal(r.count, 1);
-		assert_int_equal(r.ttl, verdicts[i] == RCM_DNS_NODATA ? 60 : 0);
-	}
-}
-
-static void fail_and_log(int fd)
-{
-	struct result r;
-
-	setenv("RAI_LOG", "info", 1);
-	dup2(fd, STDERR_FILENO);
-	start_as(&r, "a\nb.test", AF_INET, RCM_DNS_CONFIGURED, 0);
-	turn();
-	start_as(&r, "a.test", AF_INET, RCM_DNS_CONFIGURED, 0);
-	turn();
-	fake_cares_fail(fake_cares_take("a.test", true, false), ns_t_a, RCM_DNS_TIMEOUT);
-	turn();
-	_exit(0);
-}
-
-/* In a process of its own: the environment is read once. */
-static void test_names_failed_one_leaves_a_line_in_the_log(void **state)
-{
-	char text[512] = "";
-	int fds[2], status;
-	pid_t pid;
-
-	(void)state;
-	assert_int_equal(pipe(fds), 0);
-	pid = fork();
-	if (!pid)
-		fail_and_log(fds[1]);
-	close(fds[1]);
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_int_equal(status, 0);
-	assert_true(read(fds[0], text, sizeof(text) - 1) > 0);
-	close(fds[0]);
-	assert_string_equal(text, "rai: info: dns: \"a?b.test\": name server 127.0.0.1 was not asked: "
-				  "no host can have that name\n"
-				  "rai: info: dns: \"a.test\": name server 127.0.0.1 did not answer in time\n");
-}
-
 static void test_names_wanted_family_only_is_asked_for(void **state)
 {
 	struct result r;
@@ -237,64 +44,6 @@ static void test_names_wanted_family_only_is_asked_for(void **state)
 	turn();
 	assert_int_equal(r.status, -ENODATA);
 	assert_int_equal(r.code, EAI_NODATA);
-}
-
-/* A name with the other family does exist; a failure leaves that open. */
-static void test_names_greater_of_two_ends_is_told(void **state)
-{
-	static const struct {
-		enum rcm_dns_verdict a, aaaa;
-		int status;
-	} rows[] = {
-		{ RCM_DNS_NXDOMAIN, RCM_DNS_NXDOMAIN, -ENOENT }, { RCM_DNS_NODATA, RCM_DNS_NXDOMAIN, -ENODATA },
-		{ RCM_DNS_NXDOMAIN, RCM_DNS_NODATA, -ENODATA },	 { RCM_DNS_NODATA, RCM_DNS_SERVFAIL, -EAGAIN },
-		{ RCM_DNS_TIMEOUT, RCM_DNS_NODATA, -ETIMEDOUT }, { RCM_DNS_REFUSED, RCM_DNS_NXDOMAIN, -EIO },
-		{ RCM_DNS_NOMEM, RCM_DNS_TIMEOUT, -ENOMEM },	 { RCM_DNS_NXDOMAIN, RCM_DNS_NOFILE, -EMFILE },
-	};
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-		struct rcm_exchange *x;
-		struct result r;
-
-		start(&r, "a.test");
-		turn();
-		x = fake_cares_take("a.test", true, true);
-		fake_cares_fail(x, ns_t_a, rows[i].a);
-		fake_cares_fail(x, ns_t_aaaa, rows[i].aaaa);
-		turn();
-		assert_int_equal(r.done, 1);
-		assert_int_equal(r.status, rows[i].status);
-	}
-}
-
-static void test_names_text_names_who_said_so_or_all_who_were_asked(void **state)
-{
-	const union rcm_dns_address server = { .in = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(0xc0000207) } };
-	struct result r;
-
-	(void)state;
-	fake_cares_speaker(&server);
-	start_as(&r, "a.test", AF_INET, RCM_DNS_CONFIGURED, 0);
-	turn();
-	fake_cares_fail(fake_cares_take("a.test", true, false), ns_t_a, RCM_DNS_SERVFAIL);
-	turn();
-	assert_string_equal(r.text, "name server 192.0.2.7 failed for now (SERVFAIL)");
-	fake_cares_speaker(NULL);
-	start_as(&r, "a.test", AF_INET, RCM_DNS_CONFIGURED, 0);
-	turn();
-	fake_cares_fail(fake_cares_take("a.test", true, false), ns_t_a, RCM_DNS_TIMEOUT);
-	turn();
-	assert_string_equal(r.text, "name server 127.0.0.1 did not answer in time");
-}
-
-static void fail_both(const char *name, enum rcm_dns_verdict verdict)
-{
-	struct rcm_exchange *x = fake_cares_take(name, true, true);
-
-	fake_cares_fail(x, ns_t_a, verdict);
-	fake_cares_fail(x, ns_t_aaaa, verdict);
-	turn();
 }
 
 static void test_names_search_list_is_walked_and_res_search_s_choice_told(void **state)
@@ -321,33 +70,6 @@ static void test_names_search_list_is_walked_and_res_search_s_choice_told(void *
 	fail_both("short.x.test", RCM_DNS_TIMEOUT);
 	fail_both("short", RCM_DNS_NXDOMAIN);
 	assert_int_equal(r.done, 1);
-}
-
-static void test_names_that_no_host_can_have_are_not_asked_about(void **state)
-{
-	static const char *const bad[] = {
-		"a b", "a\tb", "[live]", "a:b", "a%b", "-a", "a/b", "*", "a@b", "a,b", "\x80", "\xff.test", "a\\.b",
-		"a\\032b", "1.2.3.4 ",
-	};
-	struct result r;
-
-	(void)state;
-	rcm_names_configure(names, files_dns, make_resolv("x.test", 0), NULL);
-	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
-		start(&r, bad[i]);
-		turn();
-		assert_int_equal(fake_cares_out(), 0);
-		assert_int_equal(r.done, 1);
-		assert_int_equal(r.status, -ENOENT);
-		assert_int_equal(r.code, EAI_NONAME);
-		assert_non_null(strstr(r.text, "no host can have that name"));
-	}
-	/* A domain that makes it one is left out, the others are asked. */
-	rcm_names_configure(names, files_dns, make_resolv("x y.test", 0), NULL);
-	start(&r, "short");
-	turn();
-	fail_both("short", RCM_DNS_NXDOMAIN);
-	assert_int_equal(r.status, -ENOENT);
 }
 
 static void test_names_hosts_file_comes_first_and_asks_nobody(void **state)
@@ -568,18 +290,6 @@ static void test_names_completion_may_cancel_another_and_start_one(void **state)
 	assert_int_equal(second.done, 0);
 }
 
-static void test_names_too_long_are_refused(void **state)
-{
-	char name[RCM_NODE_MAX + 10];
-	struct rcm_dns_query query = { .name = name, .family = AF_INET };
-	struct rcm_dns_lookup *lookup;
-
-	(void)state;
-	memset(name, 'x', sizeof(name));
-	name[sizeof(name) - 1] = '\0';
-	assert_int_equal(rcm_names_start(names, &query, done, NULL, &lookup), -ENAMETOOLONG);
-}
-
 static void test_names_closed_with_lookups_in_every_state_frees_all(void **state)
 {
 	static struct result r[2 * RCM_DNS_WINDOW + 5];
@@ -600,15 +310,9 @@ static void test_names_closed_with_lookups_in_every_state_frees_all(void **state
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		NAMES_TEST(test_names_failed_one_leaves_a_line_in_the_log),	/* before any other logs */
 		NAMES_TEST(test_names_both_families_are_one_answer),
-		NAMES_TEST(test_names_one_family_without_memory_or_descriptors_ends_the_name),
-		NAMES_TEST(test_names_one_family_failed_gives_the_other_not_to_be_kept),
 		NAMES_TEST(test_names_wanted_family_only_is_asked_for),
-		NAMES_TEST(test_names_greater_of_two_ends_is_told),
-		NAMES_TEST(test_names_text_names_who_said_so_or_all_who_were_asked),
 		NAMES_TEST(test_names_search_list_is_walked_and_res_search_s_choice_told),
-		NAMES_TEST(test_names_that_no_host_can_have_are_not_asked_about),
 		NAMES_TEST(test_names_hosts_file_comes_first_and_asks_nobody),
 		NAMES_TEST(test_names_hosts_file_comes_last_where_dns_is_first),
 		NAMES_TEST(test_names_source_hosts_or_servers_only),
@@ -620,7 +324,6 @@ int main(void)
 		NAMES_TEST(test_names_without_room_the_loop_sleeps),
 		NAMES_TEST(test_names_cancelled_anywhere_are_not_completed),
 		NAMES_TEST(test_names_completion_may_cancel_another_and_start_one),
-		NAMES_TEST(test_names_too_long_are_refused),
 		NAMES_TEST(test_names_closed_with_lookups_in_every_state_frees_all),
 	};
 

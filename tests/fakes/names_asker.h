@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Asks for names by scripted name servers (fake_cares.h), a clock that stands still, and a hosts file of one line. */
+#pragma once
+
+#include "base/limits.h"
+#include "dns/names.h"
+
+/* How a lookup ended; done counts the completions. */
+struct result {
+	unsigned done;
+	int status;
+	int code;
+	unsigned count;
+	uint32_t ttl;
+	char canonname[256];
+	char text[RCM_TEXT_MAX];
+	struct rcm_dns_lookup *lookup;
+};
+
+extern struct rcm_loop loop;
+extern struct rcm_names *names;
+extern const enum rcm_pick_step files_dns[RCM_PICK_STEPS], dns_files[RCM_PICK_STEPS];
+
+/* Set up and torn down around each test; the latter fails on questions left over. */
+int open_names(void **state);
+int close_names(void **state);
+
+/* One name server on loopback; domain: the search list, or NULL. */
+struct rcm_resolv *make_resolv(const char *domain, unsigned long options);
+
+/* "inhosts" only. */
+struct rcm_hosts *make_hosts(void);
+
+/* The completion, into the struct result that arg is. */
+void done(void *arg, const struct rcm_dns_answer *answer);
+
+/* Begins a lookup of both families as configured, or as said. */
+void start(struct result *result, const char *name);
+void start_as(struct result *result, const char *name, int family, enum rcm_dns_source source, uint32_t timeout);
+
+/* One turn of the loop, at once or after the clock has been put forward. */
+void turn(void);
+void advance_ms(unsigned ms);
+
+/* Takes the question about name, ends both families so, and turns. */
+void fail_both(const char *name, enum rcm_dns_verdict verdict);
