@@ -21,15 +21,17 @@ bench_micro() { bench_with "$2" "$MICRO" "$1" 2; }
 
 # Connections a second by cmtime: 200 of them, over the time of its slowest step for all, as the client sees it.
 bench_cmtime() {
-	local began server seconds count=200
+	local began server seconds count=200 status=0
 	bench_with "$1" /usr/bin/cmtime -b 10.2.0.1 > /dev/null 2>&1 &
 	server=$!
 	wait_for 5 has_listener
 	began=${EPOCHREALTIME/./}
-	bench_with "$1" timeout 60 /usr/bin/cmtime -s 10.2.0.1 -c $count > "$OUT/cmtime.$1.log" 2>&1 || return 1
+	bench_with "$1" timeout 60 /usr/bin/cmtime -s 10.2.0.1 -c $count > "$OUT/cmtime.$1.log" 2>&1 || status=$?
 	seconds=$((${EPOCHREALTIME/./} - began))
-	kill $server
+	# Also after a failure: a server that stays holds the device, which then can't be cleared.
+	pkill -KILL cmtime
 	wait $server 2>/dev/null
+	[ $status = 0 ] || return $status
 	echo $((count * 1000000 / seconds))
 }
 
