@@ -47,7 +47,8 @@ for round in 1 2 3 4 5; do
 		for what in ids events binds resolves; do
 			bench_one $what $library bench_micro $what $library
 		done
-		bench_one connections $library bench_cmtime $library
+		# Debian's cmtime doesn't get through on the newest library in this guest: it would only wait.
+		[ $library = peer ] || bench_one connections $library bench_cmtime $library
 	done
 done
 ok bench
