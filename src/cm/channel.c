@@ -317,22 +317,6 @@ static void catch_up_locked(struct rcm_channel *channel) RCM_REQUIRES(channel->l
 	pthread_setcancelstate(cancel, NULL);
 }
 
-void rcm_channel_catch_up(struct rcm_channel *channel)
-{
-	rcm_lock_acquire(&channel->lock);
-	catch_up_locked(channel);
-	show_locked(channel);
-	rcm_lock_release(&channel->lock);
-}
-
-void rcm_channel_look_again(struct rcm_channel *channel)
-{
-	struct epoll_event e = { .events = EPOLLIN };
-
-	if (channel->ucma.fd >= 0)
-		epoll_ctl(channel->pub.fd, EPOLL_CTL_MOD, channel->ucma.fd, &e);
-}
-
 void rcm_channel_post(struct rcm_channel *channel, struct rcm_event *event)
 {
 	rcm_lock_acquire(&channel->lock);
@@ -370,17 +354,66 @@ bool rcm_channel_withdraw_one(struct rcm_channel *channel, struct rcm_event *eve
 	return queued;
 }
 
-void rcm_channel_adopt(struct rcm_channel *channel, struct rcm_event_list *list)
+/* Lower address first: no two moves wait for each other. */
+static void lock_both(struct rcm_channel *a, struct rcm_channel *b) RCM_UNCHECKED
 {
+	rcm_lock_acquire(a < b ? &a->lock : &b->lock);
+	rcm_lock_acquire(a < b ? &b->lock : &a->lock);
+}
+
+/* The kernel leaves a request's new id on the old descriptor, where its commands go: so what waits there is read
+ * first. */
+static int move_in_kernel(struct rcm_id *id, struct rcm_channel *from, struct rcm_channel *to) RCM_UNCHECKED
+{
+	uint32_t events;
+
+	if (!id->has_handle)
+		return 0;
+	if (to->ucma.fd < 0)
+		return -ENODEV;
+	catch_up_locked(from);
+	return rcm_ucma_migrate_id(&to->ucma, id->handle, from->ucma.fd, &events);
+}
+
+static void move_events(struct rcm_id *id, struct rcm_channel *from, struct rcm_channel *to) RCM_UNCHECKED
+{
+	struct rcm_event_list moved = TAILQ_HEAD_INITIALIZER(moved);
 	struct rcm_event *event;
 
-	rcm_lock_acquire(&channel->lock);
-	while ((event = TAILQ_FIRST(list))) {
-		TAILQ_REMOVE(list, event, in_channel);
-		append_locked(channel, event);
+	while ((event = TAILQ_FIRST(&id->undelivered))) {
+		unlink_locked(from, event);
+		TAILQ_INSERT_TAIL(&moved, event, in_channel);
 	}
-	show_locked(channel);
-	rcm_lock_release(&channel->lock);
+	while ((event = TAILQ_FIRST(&moved))) {
+		TAILQ_REMOVE(&moved, event, in_channel);
+		append_locked(to, event);
+	}
+}
+
+/* MIGRATE_ID wakes nobody who waits for the events that it moved: epoll has to look at the descriptor again. */
+static void look_again(struct rcm_channel *channel)
+{
+	struct epoll_event e = { .events = EPOLLIN };
+
+	if (channel->ucma.fd >= 0)
+		epoll_ctl(channel->pub.fd, EPOLL_CTL_MOD, channel->ucma.fd, &e);
+}
+
+int rcm_channel_move(struct rcm_id *id, struct rcm_channel *from, struct rcm_channel *to) RCM_UNCHECKED
+{
+	int ret;
+
+	lock_both(from, to);
+	ret = move_in_kernel(id, from, to);
+	if (!ret) {
+		move_events(id, from, to);
+		look_again(to);
+	}
+	show_locked(from);
+	show_locked(to);
+	rcm_lock_release(&from->lock);
+	rcm_lock_release(&to->lock);
+	return ret;
 }
 
 void rcm_channel_close(struct rcm_channel *channel)

@@ -65,17 +65,15 @@ int rcm_channel_get_of(struct rcm_channel *channel, uint32_t types, struct rcm_e
 /* Queues an event, taking it over. Caller holds event->id->lock, and channel is that id's. Can't fail. */
 void rcm_channel_post(struct rcm_channel *channel, struct rcm_event *event);
 
-/* Queues what the kernel has ready, each event with the descriptor that it came from. */
-void rcm_channel_catch_up(struct rcm_channel *channel);
-
-/* The kernel moved events here with a migrated id. It wakes nobody for them, so epoll has to be told to look. */
-void rcm_channel_look_again(struct rcm_channel *channel);
-
 /* Takes the undelivered events of an id out, into list (links: in_channel), which the caller keeps or discards. */
 void rcm_channel_withdraw(struct rcm_channel *channel, struct rcm_id *id, struct rcm_event_list *ret_list);
 
 /* Takes one event out, if it is still queued there: true, and it is the caller's. */
 bool rcm_channel_withdraw_one(struct rcm_channel *channel, struct rcm_event *event);
 
-/* Appends withdrawn events, emptying list. */
-void rcm_channel_adopt(struct rcm_channel *channel, struct rcm_event_list *list);
+/*
+ * Moves an id from one channel to another, in the kernel and with its undelivered events, in one step: under the locks
+ * of both, so that nobody takes an event of it from the new descriptor before those that waited on the old are there.
+ * Caller holds id->lock. 0, -ENODEV where the new one has no kernel side, or what MIGRATE_ID said.
+ */
+int rcm_channel_move(struct rcm_id *id, struct rcm_channel *from, struct rcm_channel *to);

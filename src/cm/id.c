@@ -247,34 +247,6 @@ bool rcm_id_is_dead(struct rcm_id *id)
 	return dead;
 }
 
-/* The kernel leaves a request's new id on the old descriptor, where its commands go: so what waits there is read
- * first. */
-static int migrate_in_kernel(struct rcm_id *id, struct rcm_channel *from, struct rcm_channel *to)
-{
-	uint32_t events;
-
-	if (!id->has_handle)
-		return 0;
-	if (to->ucma.fd < 0)
-		return -ENODEV;
-	rcm_channel_catch_up(from);
-	return rcm_ucma_migrate_id(&to->ucma, id->handle, from->ucma.fd, &events);
-}
-
-/* Events that the engine queues meanwhile find the old channel or the new one, never neither. */
-static void move_locked(struct rcm_id *id, struct rcm_channel *to, bool sync) RCM_REQUIRES(id->lock)
-{
-	struct rcm_event_list list = TAILQ_HEAD_INITIALIZER(list);
-
-	rcm_lock_assert_held(&id->lock);
-	rcm_channel_withdraw(id->channel, id, &list);
-	rcm_channel_adopt(to, &list);
-	rcm_channel_look_again(to);
-	id->channel = rcm_channel_ref(to);
-	id->pub.channel = &to->pub;
-	id->sync = sync;
-}
-
 int rcm_id_migrate(struct rcm_id *id, struct rcm_channel *to)
 {
 	struct rcm_channel *from = current_channel(id);
@@ -288,9 +260,12 @@ int rcm_id_migrate(struct rcm_id *id, struct rcm_channel *to)
 		goto out;
 	/* One step: who finds the id gone from one descriptor finds it on the other. */
 	rcm_lock_acquire(&id->lock);
-	ret = migrate_in_kernel(id, from, to);
-	if (!ret)
-		move_locked(id, to, sync);
+	ret = rcm_channel_move(id, from, to);
+	if (!ret) {
+		id->channel = rcm_channel_ref(to);
+		id->pub.channel = &to->pub;
+		id->sync = sync;
+	}
 	rcm_lock_release(&id->lock);
 	if (ret) {
 		if (sync)

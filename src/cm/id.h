@@ -39,7 +39,7 @@ struct rcm_id {
 	struct rcm_conn conn;
 
 	/* The kernel's side; set before the id is handed out, then constant until destroyed. */
-	bool has_handle;
+	atomic_bool has_handle;		/* and then handle, which a reader of its events sees after this */
 	uint32_t handle;
 	uint64_t uid;				/* in the table; 0: not in it */
 	atomic_bool kernel_busy;		/* a command was given that brings events: what the kernel has ready is
