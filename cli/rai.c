@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The rai command: finds the verb and hands over to it. */
 #include <argp.h>
+#include <rdma/rai.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -9,6 +9,16 @@
 extern "C" {
 #endif
 
+/* Version of this header, as text and as a number that grows: a byte each for major, minor and patch. */
+#define RAI_VERSION "0.2.0"
+#define RAI_VERSION_NUMBER 0x000200
+
+/*
+ * Version of the library that the program runs with, in the form of RAI_VERSION; strverscmp(3) compares two of them.
+ * Never NULL; never freed. Any thread.
+ */
+const char *rai_version(void);
+
 /* Level of rdma_set_option(), "RAI". */
 #define RDMA_OPTION_RAI 0x524149
 
