@@ -8,6 +8,7 @@
 #include "api/api.h"
 #include "cm/id.h"
 #include "cm/local.h"
+#include "cm/wait.h"
 #include "resolve/request.h"
 
 struct rdma_event_channel *rdma_create_event_channel(void)

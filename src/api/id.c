@@ -6,6 +6,7 @@
 
 #include "api/api.h"
 #include "cm/local.h"
+#include "cm/migrate.h"
 
 static enum ibv_qp_type qp_type_of(enum rdma_port_space ps)
 {

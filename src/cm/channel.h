@@ -51,16 +51,12 @@ void rcm_channel_put(struct rcm_channel *channel);
 #define RCM_EVENT_BIT(type) (1U << (type))
 #define RCM_EVENTS_ALL UINT32_MAX
 
-/*
- * Takes the next event, completed and counted on its id. 0; -EAGAIN where none is due and pub.fd has O_NONBLOCK; -EINTR
- * where a signal handler without SA_RESTART ran; what the kernel's GET_EVENT said. Any number of threads; a
- * cancellation point while it waits.
- */
-int rcm_channel_get(struct rcm_channel *channel, struct rcm_event **ret_event);
+/* Takes the next event of these types in one look, counted on its id but not completed; those before it go aside. 0,
+ * -EAGAIN where none is due, or what GET_EVENT said. */
+int rcm_channel_take(struct rcm_channel *channel, uint32_t types, struct rcm_event **ret_event);
 
-/* Takes the next event of one of these types, waiting for it whatever O_NONBLOCK says; the others stay, in order.
- * 0, -EINTR, or as above. One thread at a time. */
-int rcm_channel_get_of(struct rcm_channel *channel, uint32_t types, struct rcm_event **ret_event);
+/* What went aside is first in the queue again, in order. */
+void rcm_channel_put_back_aside(struct rcm_channel *channel);
 
 /* Queues an event, taking it over. Caller holds event->id->lock, and channel is that id's. Can't fail. */
 void rcm_channel_post(struct rcm_channel *channel, struct rcm_event *event);
@@ -71,9 +67,10 @@ void rcm_channel_withdraw(struct rcm_channel *channel, struct rcm_id *id, struct
 /* Takes one event out, if it is still queued there: true, and it is the caller's. */
 bool rcm_channel_withdraw_one(struct rcm_channel *channel, struct rcm_event *event);
 
-/*
- * Moves an id from one channel to another, in the kernel and with its undelivered events, in one step: under the locks
- * of both, so that nobody takes an event of it from the new descriptor before those that waited on the old are there.
- * Caller holds id->lock. 0, -ENODEV where the new one has no kernel side, or what MIGRATE_ID said.
- */
-int rcm_channel_move(struct rcm_id *id, struct rcm_channel *from, struct rcm_channel *to);
+/* For moving an id: an event out of the queue that it is in, and to a queue's end; the descriptor as the queue wants
+ * it; what the kernel has ready into the queue; looking at the kernel's descriptor again, MIGRATE_ID waking nobody. */
+void rcm_channel_unlink_locked(struct rcm_channel *channel, struct rcm_event *event) RCM_REQUIRES(channel->lock);
+void rcm_channel_append_locked(struct rcm_channel *channel, struct rcm_event *event) RCM_REQUIRES(channel->lock);
+void rcm_channel_show_locked(struct rcm_channel *channel) RCM_REQUIRES(channel->lock);
+void rcm_channel_catch_up_locked(struct rcm_channel *channel) RCM_REQUIRES(channel->lock);
+void rcm_channel_look_again_locked(struct rcm_channel *channel) RCM_REQUIRES(channel->lock);

@@ -163,8 +163,7 @@ int rcm_id_new_of_handle(struct rcm_channel *channel, uint32_t handle, enum rdma
 	return 0;
 }
 
-/* The channel it is on now, with a reference. */
-static struct rcm_channel *current_channel(struct rcm_id *id)
+struct rcm_channel *rcm_id_channel(struct rcm_id *id)
 {
 	struct rcm_channel *channel;
 
@@ -179,7 +178,7 @@ struct rcm_channel *rcm_id_kernel(struct rcm_id *id)
 	if (!id->has_handle)
 		return NULL;
 	atomic_store_explicit(&id->kernel_busy, true, memory_order_relaxed);
-	return current_channel(id);
+	return rcm_id_channel(id);
 }
 
 static void end_in_kernel(struct rcm_id *id, struct rcm_channel *channel)
@@ -213,7 +212,7 @@ int rcm_id_destroy(struct rcm_id *id)
 	rcm_lock_release(&id->lock);
 
 	rcm_lookup_abandon(id);
-	channel = current_channel(id);
+	channel = rcm_id_channel(id);
 	end_in_kernel(id, channel);
 	rcm_channel_withdraw(channel, id, &rest);
 	rcm_event_discard_all(&rest);
@@ -247,41 +246,6 @@ bool rcm_id_is_dead(struct rcm_id *id)
 	return dead;
 }
 
-int rcm_id_migrate(struct rcm_id *id, struct rcm_channel *to)
-{
-	struct rcm_channel *from = current_channel(id);
-	bool was_sync = rcm_sync_is(id), sync = !to;
-	int ret = 0;
-
-	if (from == to)
-		goto out;
-	ret = sync ? rcm_channel_new(&to) : 0;
-	if (ret)
-		goto out;
-	/* One step: who finds the id gone from one descriptor finds it on the other. */
-	rcm_lock_acquire(&id->lock);
-	ret = rcm_channel_move(id, from, to);
-	if (!ret) {
-		id->channel = rcm_channel_ref(to);
-		id->pub.channel = &to->pub;
-		id->sync = sync;
-	}
-	rcm_lock_release(&id->lock);
-	if (ret) {
-		if (sync)
-			rcm_channel_close(to);
-		goto out;
-	}
-	rcm_sync_ack(id);
-	rcm_channel_put(from);		/* the id's reference */
-	rcm_id_wait_acked(id);
-	if (was_sync)
-		rcm_channel_close(from);
-out:
-	rcm_channel_put(from);
-	return ret;
-}
-
 bool rcm_id_post_locked(struct rcm_id *id, struct rcm_event *event)
 {
 	rcm_lock_assert_held(&id->lock);
@@ -303,7 +267,7 @@ bool rcm_id_post(struct rcm_id *id, struct rcm_event *event)
 
 static int bind_in_kernel(struct rcm_id *id, const union rcm_sockaddr *addr)
 {
-	struct rcm_channel *channel = current_channel(id);
+	struct rcm_channel *channel = rcm_id_channel(id);
 	int ret;
 
 	ret = rcm_ucma_bind(&channel->ucma, id->handle, &addr->sa,

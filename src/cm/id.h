@@ -73,11 +73,11 @@ int rcm_id_new_of_handle(struct rcm_channel *channel, uint32_t handle, enum rdma
  */
 int rcm_id_destroy(struct rcm_id *id);
 
-/* Moves it with its undelivered events; channel NULL: to one of its own. Waits for acks. 0 or -errno, nothing moved. */
-int rcm_id_migrate(struct rcm_id *id, struct rcm_channel *channel);
-
 /* rdma_bind_addr(). */
 int rcm_id_bind(struct rcm_id *id, const struct sockaddr *addr);
+
+/* The channel that it is on now, with a reference. */
+struct rcm_channel *rcm_id_channel(struct rcm_id *id);
 
 /* The channel whose descriptor takes the kernel's commands for it, with a reference; NULL: it has no kernel side. */
 struct rcm_channel *rcm_id_kernel(struct rcm_id *id);

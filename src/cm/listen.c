@@ -10,7 +10,9 @@
 #include "cm/ece.h"
 #include "cm/ep.h"
 #include "cm/id.h"
+#include "cm/migrate.h"
 #include "cm/sync.h"
+#include "cm/wait.h"
 
 int rcm_listen(struct rcm_id *id, int backlog)
 {

@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "cm/id.h"
+#include "cm/wait.h"
 
 bool rcm_sync_is(struct rcm_id *id)
 {

@@ -8,6 +8,7 @@
 #include "addr/sockaddr.h"
 #include "cm/address.h"
 #include "cm/queues.h"
+#include "cm/wait.h"
 #include "fake_ucma.h"
 #include "fake_verbs.h"
 #include "test.h"

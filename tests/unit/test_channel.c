@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "cm/id.h"
+#include "cm/wait.h"
 #include "fake_engine.h"
 #include "fake_ucma.h"
 #include "test.h"

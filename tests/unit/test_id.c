@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* CM IDs: their kernel side, who waits for which ack, what moves along. */
 #include "cm/id.h"
+#include "cm/migrate.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -10,6 +11,7 @@
 
 #include "cm/sync.h"
 #include "cm/table.h"
+#include "cm/wait.h"
 #include "fake_engine.h"
 #include "fake_ports.h"
 #include "fake_ucma.h"

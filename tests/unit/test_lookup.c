@@ -10,6 +10,8 @@
 
 #include "addr/build.h"
 #include "cm/id.h"
+#include "cm/migrate.h"
+#include "cm/wait.h"
 #include "fake_engine.h"
 #include "fake_ports.h"
 #include "fake_ucma.h"

@@ -6,6 +6,7 @@
 
 #include "addr/sockaddr.h"
 #include "cm/queues.h"
+#include "cm/wait.h"
 #include "fake_ucma.h"
 #include "fake_verbs.h"
 #include "test.h"

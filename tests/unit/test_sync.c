@@ -9,6 +9,8 @@
 #include <time.h>
 
 #include "cm/id.h"
+#include "cm/migrate.h"
+#include "cm/wait.h"
 #include "fake_engine.h"
 #include "fake_ucma.h"
 #include "test.h"

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A reader of a channel: until an event is due, and its delivery agrees. */
+#pragma once
+
+#include <stdint.h>
+
+#include "cm/channel.h"
+
+/*
+ * Takes the next event, completed and counted on its id. 0; -EAGAIN where none is due and pub.fd has O_NONBLOCK; -EINTR
+ * where a signal handler without SA_RESTART ran; what the kernel's GET_EVENT said. Any number of threads; a
+ * cancellation point while it waits.
+ */
+int rcm_channel_get(struct rcm_channel *channel, struct rcm_event **ret_event);
+
+/* Takes the next event of one of these types, waiting for it whatever O_NONBLOCK says; the others stay, in order.
+ * 0, -EINTR, or as above. One thread at a time. */
+int rcm_channel_get_of(struct rcm_channel *channel, uint32_t types, struct rcm_event **ret_event);
