@@ -7,6 +7,7 @@
 #include "addr/build.h"
 #include "api/api.h"
 #include "cm/id.h"
+#include "cm/lookup.h"
 #include "cm/sync.h"
 #include "resolve/request.h"
 

@@ -96,7 +96,7 @@ int rdma_accept(struct rdma_cm_id *id, struct rdma_conn_param *conn_param)
 	if (!id)
 		goto out;
 	ret = rcm_conn_accept(rcm_id_of(id), conn_param);
-	if (!ret && rcm_conn_is_ud(rcm_id_of(id)))
+	if (!ret && rcm_id_is_ud(rcm_id_of(id)))
 		rcm_sync_ack(rcm_id_of(id));
 	else
 		ret = complete(id, ret, RCM_SYNC_CONNECT);

@@ -5,8 +5,10 @@
 #include <errno.h>
 
 #include "api/api.h"
+#include "cm/life.h"
 #include "cm/local.h"
 #include "cm/migrate.h"
+#include "cm/option.h"
 
 static enum ibv_qp_type qp_type_of(enum rdma_port_space ps)
 {

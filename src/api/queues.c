@@ -9,8 +9,9 @@
 
 #include "api/api.h"
 #include "cm/attach.h"
-#include "cm/ep.h"
+#include "cm/endpoint.h"
 #include "cm/id.h"
+#include "cm/life.h"
 
 /* The extended attributes begin as the plain ones do, and both are brought up to date. */
 int rdma_create_qp(struct rdma_cm_id *id, struct ibv_pd *pd, struct ibv_qp_init_attr *qp_init_attr)

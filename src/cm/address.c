@@ -7,7 +7,6 @@
 
 #include "addr/sockaddr.h"
 #include "cm/attach.h"
-#include "cm/conn.h"
 #include "cm/id.h"
 
 static int send_resolve_addr(struct rcm_id *id, const union rcm_sockaddr *src, const union rcm_sockaddr *dst,
@@ -38,8 +37,8 @@ static void set_destination(struct rcm_id *id, const union rcm_sockaddr *dst)
 {
 	rcm_lock_acquire(&id->lock);
 	memcpy(&id->pub.route.addr.dst_storage, dst, sizeof(*dst));
-	id->conn.address_due = false;
-	id->conn.chained = false;
+	id->chain.address_due = false;
+	id->chain.under_way = false;
 	rcm_lock_release(&id->lock);
 }
 
@@ -61,11 +60,11 @@ static bool claim_address(struct rcm_id *id, int timeout_ms, union rcm_sockaddr 
 	bool due;
 
 	rcm_lock_acquire(&id->lock);
-	due = id->conn.address_due;
+	due = id->chain.address_due;
 	if (due) {
-		id->conn.address_due = false;
-		id->conn.chained = true;
-		id->conn.route_timeout_ms = timeout_ms;
+		id->chain.address_due = false;
+		id->chain.under_way = true;
+		id->chain.route_timeout_ms = timeout_ms;
 		memcpy(ret_dst, &id->pub.route.addr.dst_storage, sizeof(*ret_dst));
 	}
 	rcm_lock_release(&id->lock);
@@ -78,9 +77,9 @@ static bool end_chain(struct rcm_id *id, int *ret_timeout_ms)
 	bool chained;
 
 	rcm_lock_acquire(&id->lock);
-	chained = id->conn.chained;
-	id->conn.chained = false;
-	*ret_timeout_ms = id->conn.route_timeout_ms;
+	chained = id->chain.under_way;
+	id->chain.under_way = false;
+	*ret_timeout_ms = id->chain.route_timeout_ms;
 	rcm_lock_release(&id->lock);
 	return chained;
 }
@@ -106,7 +105,7 @@ static int deliver_address(struct rcm_event *event)
 	/* Another thread destroys it, and its handle is nobody's now, or somebody else's. */
 	if (ret && rcm_id_is_dead(id))
 		return ret;
-	rcm_conn_param(event, id);
+	rcm_kernel_event_param(event, id);
 	if (!end_chain(id, &timeout_ms)) {
 		if (ret)
 			rcm_event_retype(event, RDMA_CM_EVENT_ADDR_ERROR, ret);
@@ -124,7 +123,7 @@ static int deliver_no_address(struct rcm_event *event)
 {
 	int timeout_ms;
 
-	rcm_conn_param(event, event->id);
+	rcm_kernel_event_param(event, event->id);
 	if (end_chain(event->id, &timeout_ms))
 		rcm_event_retype(event, RDMA_CM_EVENT_ROUTE_ERROR, event->pub.status);
 	return 0;
@@ -136,7 +135,7 @@ static int deliver_route(struct rcm_event *event)
 
 	if (ret && rcm_id_is_dead(event->id))
 		return ret;
-	rcm_conn_param(event, event->id);
+	rcm_kernel_event_param(event, event->id);
 	if (ret)
 		rcm_event_retype(event, RDMA_CM_EVENT_ROUTE_ERROR, ret);
 	return 0;

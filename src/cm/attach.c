@@ -17,8 +17,8 @@ static void set_device(struct rcm_id *id, struct rcm_device *device)
 	bool taken = false;
 
 	rcm_lock_acquire(&id->lock);
-	if (!id->conn.device && !id->dead) {
-		id->conn.device = device;
+	if (!id->device && !id->dead) {
+		id->device = device;
 		id->pub.verbs = device->verbs;
 		if (!id->pub.pd)
 			id->pub.pd = device->pd;
@@ -37,7 +37,7 @@ static int open_device(struct rcm_id *id, const struct rcm_ucma_addr *addr)
 	if (!addr->node_guid)
 		return 0;
 	rcm_lock_acquire(&id->lock);
-	device = id->conn.device;
+	device = id->device;
 	rcm_lock_release(&id->lock);
 	if (device)
 		return 0;
@@ -160,8 +160,8 @@ void rcm_detach(struct rcm_id *id)
 
 	set_paths(id, NULL, 0);
 	rcm_lock_acquire(&id->lock);
-	device = id->conn.device;
-	id->conn.device = NULL;
+	device = id->device;
+	id->device = NULL;
 	rcm_lock_release(&id->lock);
 	rcm_device_put(device);
 }
@@ -176,7 +176,7 @@ static struct rcm_device *device_of(struct rcm_id *id)
 	struct rcm_device *device;
 
 	rcm_lock_acquire(&id->lock);
-	device = id->conn.device;
+	device = id->device;
 	rcm_lock_release(&id->lock);
 	return device;
 }

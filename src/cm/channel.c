@@ -10,6 +10,7 @@
 
 #include "base/err.h"
 #include "base/log.h"
+#include "cm/handlers.h"
 #include "cm/id.h"
 #include "cm/table.h"
 

@@ -8,34 +8,11 @@
 #include "cm/ece.h"
 #include "cm/ep.h"
 #include "cm/id.h"
-#include "cm/mcast.h"
 #include "cm/queues.h"
 #include "verbs/device.h"
 
 /* The three bits of a REQ's retry counts (IBTA 12.6.5): 7 is the most, and for RNR "for ever". */
 enum { RETRIES_MOST = 7 };
-
-bool rcm_conn_is_ud(const struct rcm_id *id)
-{
-	return id->pub.qp_type == IBV_QPT_UD;
-}
-
-void rcm_conn_stop(struct rcm_id *id)
-{
-	rcm_mcast_forget_all(id);
-}
-
-void rcm_conn_done(struct rcm_id *id)
-{
-	struct rcm_ep *ep;
-
-	rcm_detach(id);
-	rcm_lock_acquire(&id->lock);
-	ep = id->conn.ep;
-	id->conn.ep = NULL;
-	rcm_lock_release(&id->lock);
-	rcm_ep_free(ep);
-}
 
 /* Reads and atomics in flight: 255 asks for what the device can do; more than that is refused. */
 static int limit(uint8_t *value, uint8_t device, uint8_t most)
@@ -49,7 +26,7 @@ static int check_depths(struct rcm_id *id, struct rdma_conn_param *param)
 {
 	int ret;
 
-	if (rcm_conn_is_ud(id))
+	if (rcm_id_is_ud(id))
 		return 0;
 	ret = limit(&param->responder_resources, rcm_attach_max_responder_resources(id), RDMA_MAX_RESP_RES);
 	return ret ? ret : limit(&param->initiator_depth, rcm_attach_max_initiator_depth(id),
@@ -119,7 +96,7 @@ int rcm_conn_accept(struct rcm_id *id, const struct rdma_conn_param *param)
 		.responder_resources = RDMA_MAX_RESP_RES, .initiator_depth = RDMA_MAX_INIT_DEPTH, .flow_control = 1,
 		.retry_count = RETRIES_MOST, .rnr_retry_count = RETRIES_MOST,
 	};
-	bool moved = id->pub.qp && !rcm_conn_is_ud(id);
+	bool moved = id->pub.qp && !rcm_id_is_ud(id);
 	struct rcm_ucma_ece ece = { 0 };
 	int ret;
 
@@ -130,7 +107,7 @@ int rcm_conn_accept(struct rcm_id *id, const struct rdma_conn_param *param)
 		return ret;
 	if (moved)
 		ret = rcm_queues_connect(id, sent.responder_resources, sent.initiator_depth, &ece);
-	else if (!rcm_conn_is_ud(id))
+	else if (!rcm_id_is_ud(id))
 		ret = rcm_ece_to_offer(id, &ece);
 	if (!ret) {
 		name_qp(id, &sent);
@@ -179,16 +156,6 @@ int rcm_conn_notify(struct rcm_id *id, enum ibv_event_type event)
 	return ret;
 }
 
-void rcm_conn_param(struct rcm_event *event, const struct rcm_id *id)
-{
-	const struct rcm_ucma_event *raw = &rcm_kernel_event_of(event)->raw;
-
-	if (rcm_conn_is_ud(id))
-		rcm_ucma_event_ud(raw, &event->pub.param.ud);
-	else
-		rcm_ucma_event_conn(raw, &event->pub.param.conn);
-}
-
 static bool has_failed(struct rcm_id *id)
 {
 	bool failed;
@@ -219,7 +186,7 @@ static int deliver_response(struct rcm_event *event)
 	struct rcm_ucma_ece ece;
 	int ret;
 
-	rcm_conn_param(event, id);
+	rcm_kernel_event_param(event, id);
 	rcm_ece_keep_remote(id, rcm_kernel_event_of(event)->raw.ece);
 	if (!id->pub.qp)
 		return 0;
@@ -237,7 +204,7 @@ static int deliver_response(struct rcm_event *event)
 
 static int deliver_plain(struct rcm_event *event)
 {
-	rcm_conn_param(event, event->id);
+	rcm_kernel_event_param(event, event->id);
 	return 0;
 }
 
@@ -262,7 +229,7 @@ static int deliver_removal(struct rcm_event *event)
 	struct rcm_device *device;
 
 	rcm_lock_acquire(&id->lock);
-	device = id->conn.device;
+	device = id->device;
 	rcm_lock_release(&id->lock);
 	if (device)
 		rcm_device_set_removed(device);

@@ -1,26 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Endpoints: an id made and prepared from a resolved address in one call. */
+/* What an endpoint keeps beside its id. */
 #include "cm/ep.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cm/address.h"
 #include "cm/id.h"
-#include "cm/option.h"
-#include "cm/queues.h"
-#include "cm/sync.h"
-
-enum { STEP_TIMEOUT_MS = 2000 };
-
-struct rcm_ep {
-	struct ibv_pd *pd;			/* passive: for the QPs of requests; NULL: the device's */
-	bool has_attr;
-	struct ibv_qp_init_attr attr;
-	size_t data_len;			/* active: connection data */
-	uint8_t data[UINT8_MAX];
-};
 
 void rcm_ep_free(struct rcm_ep *ep)
 {
@@ -33,7 +19,7 @@ int rcm_ep_prepend_data(struct rcm_id *id, struct rdma_conn_param *param, uint8_
 	size_t len = param->private_data ? param->private_data_len : 0;
 
 	rcm_lock_acquire(&id->lock);
-	ep = id->conn.ep;
+	ep = id->ep;
 	rcm_lock_release(&id->lock);
 	if (!ep || !ep->data_len)
 		return 0;
@@ -45,104 +31,4 @@ int rcm_ep_prepend_data(struct rcm_id *id, struct rdma_conn_param *param, uint8_
 	param->private_data = data;
 	param->private_data_len = (uint8_t)(ep->data_len + len);
 	return 0;
-}
-
-static int create_qp(struct rcm_id *id, struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
-{
-	struct ibv_qp_init_attr_ex ex = { 0 };
-	int ret;
-
-	memcpy(&ex, attr, sizeof(*attr));
-	ex.comp_mask = pd ? IBV_QP_INIT_ATTR_PD : 0;
-	ex.pd = pd;
-	ret = rcm_queues_create_qp(id, &ex);
-	memcpy(attr, &ex, sizeof(*attr));
-	return ret;
-}
-
-int rcm_ep_create_qp(struct rcm_id *listener, struct rcm_id *id)
-{
-	struct ibv_qp_init_attr attr;
-	struct rcm_ep *ep;
-
-	rcm_lock_acquire(&listener->lock);
-	ep = listener->conn.ep;
-	rcm_lock_release(&listener->lock);
-	if (!ep || !ep->has_attr)
-		return 0;
-	attr = ep->attr;
-	return create_qp(id, ep->pd, &attr);
-}
-
-static int ep_attach(struct rcm_id *id, const struct rdma_addrinfo *res, struct ibv_pd *pd,
-		     const struct ibv_qp_init_attr *attr)
-{
-	struct rcm_ep *ep = calloc(1, sizeof(*ep));
-
-	if (!ep)
-		return -ENOMEM;
-	ep->pd = pd;
-	if (attr) {
-		ep->has_attr = true;
-		ep->attr = *attr;
-		ep->attr.qp_type = id->pub.qp_type;
-	}
-	if (res->ai_connect && res->ai_connect_len <= sizeof(ep->data)) {
-		memcpy(ep->data, res->ai_connect, res->ai_connect_len);
-		ep->data_len = res->ai_connect_len;
-	}
-	rcm_lock_acquire(&id->lock);
-	id->conn.ep = ep;
-	rcm_lock_release(&id->lock);
-	return 0;
-}
-
-static int resolve_route(struct rcm_id *id, const struct rdma_addrinfo *res)
-{
-	int ret;
-
-	if (res->ai_route_len)
-		ret = rcm_option_set(id, RDMA_OPTION_IB, RDMA_OPTION_IB_PATH, res->ai_route, res->ai_route_len);
-	else
-		ret = rcm_address_resolve_route(id, STEP_TIMEOUT_MS);
-	return ret ? ret : rcm_sync_complete(id, RCM_SYNC_ROUTE);
-}
-
-static int prepare_active(struct rcm_id *id, const struct rdma_addrinfo *res, struct ibv_pd *pd,
-			  struct ibv_qp_init_attr *attr)
-{
-	int ret = rcm_address_resolve(id, res->ai_src_addr, res->ai_dst_addr, STEP_TIMEOUT_MS);
-
-	if (!ret)
-		ret = rcm_sync_complete(id, RCM_SYNC_ADDRESS);
-	if (!ret)
-		ret = resolve_route(id, res);
-	if (!ret && attr) {
-		attr->qp_type = id->pub.qp_type;
-		ret = create_qp(id, pd, attr);
-	}
-	return ret;
-}
-
-int rcm_ep_new(const struct rdma_addrinfo *res, struct ibv_pd *pd, struct ibv_qp_init_attr *attr,
-	       struct rcm_id **ret_id)
-{
-	bool passive = res->ai_flags & RAI_PASSIVE;
-	struct rcm_id *id;
-	int ret;
-
-	if (passive ? !res->ai_src_addr : !res->ai_dst_addr)
-		return -EINVAL;
-	ret = rcm_id_new(NULL, NULL, (enum rdma_port_space)res->ai_port_space,
-			 (enum ibv_qp_type)res->ai_qp_type, &id);
-	if (ret)
-		return ret;
-	ret = ep_attach(id, res, passive ? pd : NULL, passive ? attr : NULL);
-	if (!ret)
-		ret = passive ? rcm_id_bind(id, res->ai_src_addr) : prepare_active(id, res, pd, attr);
-	if (ret)
-		rcm_id_destroy(id);
-	else
-		*ret_id = id;
-	return ret;
 }

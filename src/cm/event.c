@@ -40,6 +40,16 @@ void rcm_event_retype(struct rcm_event *event, enum rdma_cm_event_type type, int
 	event->pub.status = status;
 }
 
+void rcm_kernel_event_param(struct rcm_event *event, const struct rcm_id *id)
+{
+	const struct rcm_ucma_event *raw = &rcm_kernel_event_of(event)->raw;
+
+	if (rcm_id_is_ud(id))
+		rcm_ucma_event_ud(raw, &event->pub.param.ud);
+	else
+		rcm_ucma_event_conn(raw, &event->pub.param.conn);
+}
+
 void rcm_kernel_event_free(struct rcm_event *event)
 {
 	struct rcm_kernel_event *kernel = rcm_kernel_event_of(event);

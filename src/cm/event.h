@@ -74,12 +74,11 @@ void rcm_event_free(struct rcm_event *event);
 /* Makes another type of an event that was taken. */
 void rcm_event_retype(struct rcm_event *event, enum rdma_cm_event_type type, int status);
 
+/* Completes pub.param of a kernel's event by the kind of id. */
+void rcm_kernel_event_param(struct rcm_event *event, const struct rcm_id *id);
+
 /* free() of the kernel's. */
 void rcm_kernel_event_free(struct rcm_event *event);
-
-/* Which ops an event of the kernel gets; never NULL: those that nobody handles are dropped.
- * The table is in handlers.c. */
-const struct rcm_event_ops *rcm_event_kernel_ops(enum rdma_cm_event_type type);
 
 /* An event of the application's own for id, taking a reference on it: 0 or -ENOMEM. */
 int rcm_event_new_user(struct rcm_id *id, int status, uint64_t arg, struct rcm_event **ret_event);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Who handles which event of the kernel's. */
+#include "cm/handlers.h"
+
 #include <errno.h>
 
 #include "cm/address.h"

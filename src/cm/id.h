@@ -1,17 +1,52 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The private part of a CM ID, and its life: create, bind, migrate, destroy. */
+/* What a CM ID is: its parts, its references, its channel, what is posted to it and waits for an ack. */
 #pragma once
 
 #include <rdma/rdma_cma.h>
 #include <stdatomic.h>
 #include <stdint.h>
+#include <sys/queue.h>
 
+#include "addr/hints.h"
 #include "base/lock.h"
 #include "cm/channel.h"
-#include "cm/conn.h"
-#include "cm/lookup.h"
-#include "cm/option.h"
+#include "resolve/request.h"
 #include "sa/sa.h"
+
+struct rcm_device;
+struct rcm_ep;
+struct rcm_lookup;
+struct rcm_mcast;
+
+/* What a delivered lookup found (lookup.c); the hints from its start on, so that they aren't held twice. */
+struct rcm_found {
+	struct rcm_answer *answer;		/* a reference; NULL: nothing */
+	struct rcm_hints hints;
+	uint16_t port;
+};
+
+/* Of later resolutions (option.c). */
+struct rcm_options {
+	uint32_t deadline_ms;			/* RCM_DEADLINE_DEFAULT: not set */
+	bool fresh;
+	enum rcm_dns_source source;
+};
+
+/* A destination and a route that are resolved one after the other (address.c). */
+struct rcm_chain {
+	bool address_due;			/* the SA named the destination: its address is still to be resolved */
+	bool under_way;				/* the address is being resolved, and then the route */
+	int route_timeout_ms;
+};
+
+/* A connection (conn.c, ece.c). */
+struct rcm_conn {
+	bool failed;				/* our half failed, and the application was told: nothing more comes */
+	uint8_t responder_resources;		/* passive: what the request asks for, within the device's limits */
+	uint8_t initiator_depth;
+	struct rcm_ucma_ece local_ece;		/* by rdma_set_local_ece() */
+	struct rcm_ucma_ece remote_ece;		/* from the peer's REQ or REP */
+};
 
 struct rcm_id {
 	struct rdma_cm_id pub;			/* first: the application's pointer */
@@ -36,7 +71,12 @@ struct rcm_id {
 	struct rcm_lookup *lookup;		/* not yet delivered */
 	struct rcm_found found;			/* delivered, not yet queried */
 	struct rcm_options options;
+	struct rcm_chain chain;
 	struct rcm_conn conn;
+	struct rcm_device *device;		/* a use of it (attach.c); NULL: bound to none */
+	bool cq_of_srq;				/* pub.recv_cq was made for an XRC SRQ and goes with it (queues.c) */
+	LIST_HEAD(, rcm_mcast) mcasts;
+	struct rcm_ep *ep;			/* from rdma_create_ep(); NULL: none */
 
 	/* The kernel's side; set before the id is handed out, then constant until destroyed. */
 	atomic_bool has_handle;		/* and then handle, which a reader of its events sees after this */
@@ -55,32 +95,20 @@ static inline struct rcm_id *rcm_id_of(struct rdma_cm_id *id)
 struct rcm_id *rcm_id_ref(struct rcm_id *id);
 void rcm_id_put(struct rcm_id *id);		/* NULL: nothing */
 
-/*
- * Makes an id on channel (NULL: a synchronous one, with a channel of its own), with a kernel id where the channel has a
- * kernel side. 0, -EINVAL (port space), -ENOMEM, -EMFILE, and what CREATE_ID says.
- */
-int rcm_id_new(struct rcm_channel *channel, void *context, enum rdma_port_space ps, enum ibv_qp_type qp_type,
-	       struct rcm_id **ret_id);
-
-/* As above, for a kernel id that exists already (CONNECT_REQUEST): takes over handle on success only. The id isn't
- * known to the kernel by uid until ACCEPT. */
-int rcm_id_new_of_handle(struct rcm_channel *channel, uint32_t handle, enum rdma_port_space ps,
-			 enum ibv_qp_type qp_type, struct rcm_id **ret_id);
-
-/*
- * Cancels its lookup, ends the kernel's id, discards what is undelivered, waits for the acks that are owed (RAI_LOG
- * tells which), gives up the application's reference. 0, or -EINVAL: it is being destroyed already.
- */
-int rcm_id_destroy(struct rcm_id *id);
-
-/* rdma_bind_addr(). */
-int rcm_id_bind(struct rcm_id *id, const struct sockaddr *addr);
+/* An id on channel, whose reference it takes over, without a kernel id; freed by rcm_id_put(). NULL: no memory. */
+struct rcm_id *rcm_id_alloc(struct rcm_channel *channel, enum rdma_port_space ps, enum ibv_qp_type qp_type);
 
 /* The channel that it is on now, with a reference. */
 struct rcm_channel *rcm_id_channel(struct rcm_id *id);
 
 /* The channel whose descriptor takes the kernel's commands for it, with a reference; NULL: it has no kernel side. */
 struct rcm_channel *rcm_id_kernel(struct rcm_id *id);
+
+/* Whether it is synchronous: its channel is its own. */
+bool rcm_id_is_sync(struct rcm_id *id);
+
+/* UD: datagrams, no connection. */
+bool rcm_id_is_ud(const struct rcm_id *id);
 
 /* Whether it is on that channel now. */
 bool rcm_id_is_on(struct rcm_id *id, const struct rcm_channel *channel);

@@ -8,8 +8,9 @@
 #include "cm/attach.h"
 #include "cm/conn.h"
 #include "cm/ece.h"
-#include "cm/ep.h"
+#include "cm/endpoint.h"
 #include "cm/id.h"
+#include "cm/life.h"
 #include "cm/migrate.h"
 #include "cm/sync.h"
 #include "cm/wait.h"
@@ -44,7 +45,7 @@ static void keep_depths(struct rcm_id *id, const struct rdma_conn_param *asked)
  * synchronous. */
 static int follow_listener(struct rcm_id *id, struct rcm_id *listener)
 {
-	struct rcm_channel *to = rcm_sync_is(listener) ? NULL : rcm_id_kernel(listener);
+	struct rcm_channel *to = rcm_id_is_sync(listener) ? NULL : rcm_id_kernel(listener);
 	int ret = rcm_id_migrate(id, to);
 
 	rcm_channel_put(to);
@@ -64,8 +65,8 @@ static int complete_request(struct rcm_event *event, struct rcm_id *id)
 		ret = follow_listener(id, listener);
 	if (ret)
 		return ret;
-	rcm_conn_param(event, id);
-	if (!rcm_conn_is_ud(id))
+	rcm_kernel_event_param(event, id);
+	if (!rcm_id_is_ud(id))
 		keep_depths(id, &event->pub.param.conn);
 	rcm_ece_keep_remote(id, rcm_kernel_event_of(event)->raw.ece);
 	return 0;

@@ -10,7 +10,7 @@
 
 #include "base/limits.h"
 #include "cm/id.h"
-#include "cm/sa_kernel.h"
+#include "sakernel/sa_kernel.h"
 
 static bool has_entry(const char *dir_name)
 {

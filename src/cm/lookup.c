@@ -51,7 +51,7 @@ static int deliver(struct rcm_event *event)
 		if (lookup->answer && id->found.hints.flags & RAI_SA) {
 			memcpy(&id->pub.route.addr.dst_storage, rcm_answer_first(lookup->answer),
 			       sizeof(union rcm_sockaddr));
-			id->conn.address_due = true;
+			id->chain.address_due = true;
 		}
 		lookup->answer = NULL;
 	}

@@ -3,20 +3,8 @@
 #pragma once
 
 #include <rdma/rdma_cma.h>
-#include <stdint.h>
 
-#include "addr/hints.h"
-
-struct rcm_answer;
 struct rcm_id;
-struct rcm_lookup;
-
-/* What a delivered lookup found; the hints from its start on, so that they aren't held twice. */
-struct rcm_found {
-	struct rcm_answer *answer;		/* a reference; NULL: nothing */
-	struct rcm_hints hints;
-	uint16_t port;
-};
 
 /*
  * Starts a resolution: 0, and one event follows; or -errno of the contract's table, and none does. All is allocated

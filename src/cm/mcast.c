@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "addr/sockaddr.h"
-#include "cm/conn.h"
 #include "cm/id.h"
 #include "cm/table.h"
 #include "verbs/qp.h"
@@ -50,7 +49,7 @@ int rcm_mcast_join(struct rcm_id *id, const struct sockaddr *addr, uint16_t flag
 	}
 	/* Before the command: the event may come before it returns. */
 	rcm_lock_acquire(&id->lock);
-	LIST_INSERT_HEAD(&id->conn.mcasts, mcast, link);
+	LIST_INSERT_HEAD(&id->mcasts, mcast, link);
 	rcm_lock_release(&id->lock);
 	kernel = rcm_id_kernel(id);
 	ret = kernel ? rcm_ucma_join_mcast(&kernel->ucma, id->handle, mcast->uid, &mcast->addr.sa,
@@ -74,7 +73,7 @@ int rcm_mcast_leave(struct rcm_id *id, const struct sockaddr *addr)
 	int ret;
 
 	rcm_lock_acquire(&id->lock);
-	LIST_FOREACH(mcast, &id->conn.mcasts, link)
+	LIST_FOREACH(mcast, &id->mcasts, link)
 		if (rcm_sockaddr_equal(&mcast->addr.sa, addr))
 			break;
 	rcm_lock_release(&id->lock);
@@ -95,7 +94,7 @@ void rcm_mcast_forget_all(struct rcm_id *id)
 
 	for (;;) {
 		rcm_lock_acquire(&id->lock);
-		mcast = LIST_FIRST(&id->conn.mcasts);
+		mcast = LIST_FIRST(&id->mcasts);
 		rcm_lock_release(&id->lock);
 		if (!mcast)
 			return;
@@ -108,7 +107,7 @@ static struct rcm_mcast *find_locked(struct rcm_id *id, uint64_t uid) RCM_REQUIR
 	struct rcm_mcast *mcast;
 
 	rcm_lock_assert_held(&id->lock);
-	LIST_FOREACH(mcast, &id->conn.mcasts, link)
+	LIST_FOREACH(mcast, &id->mcasts, link)
 		if (mcast->uid == uid)
 			return mcast;
 	return NULL;

@@ -65,7 +65,7 @@ static int move_between(struct rcm_id *id, struct rcm_channel *from, struct rcm_
 int rcm_id_migrate(struct rcm_id *id, struct rcm_channel *to)
 {
 	struct rcm_channel *from = rcm_id_channel(id);
-	bool was_sync = rcm_sync_is(id), sync = !to;
+	bool was_sync = rcm_id_is_sync(id), sync = !to;
 	int ret = 0;
 
 	if (from == to)

@@ -14,14 +14,6 @@ static_assert((int)RAI_SOURCE_CONFIGURED == RCM_DNS_CONFIGURED &&
 	      (int)RAI_SOURCE_DNS == RCM_DNS_SERVERS && (int)RAI_SOURCE_HOSTS == RCM_DNS_HOSTS,
 	      "the application's numbers are the resolver's");
 
-void rcm_options_init(struct rcm_options *options)
-{
-	*options = (struct rcm_options){
-		.deadline_ms = RCM_DEADLINE_DEFAULT,
-		.source = RCM_DNS_CONFIGURED,
-	};
-}
-
 /* UINT32_MAX ms, 49 days, would read as "not set": it is given as the next shorter one. */
 static int set_own(struct rcm_options *options, int name, uint32_t value)
 {

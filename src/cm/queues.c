@@ -4,7 +4,6 @@
 
 #include <errno.h>
 
-#include "cm/conn.h"
 #include "cm/ece.h"
 #include "cm/id.h"
 #include "verbs/device.h"
@@ -75,7 +74,7 @@ static int init_ud(struct rcm_id *id, struct ibv_qp *qp)
 
 static int init_qp(struct rcm_id *id, struct ibv_qp *qp)
 {
-	if (rcm_conn_is_ud(id))
+	if (rcm_id_is_ud(id))
 		return init_ud(id, qp);
 	return move_to(id, qp, IBV_QPS_INIT, RCM_QUEUES_AS_NEGOTIATED);
 }
@@ -92,7 +91,7 @@ static void free_cqs(struct rcm_id *id)
 	rcm_cq_free(pub->send_cq_channel, pub->send_cq);
 	pub->send_cq_channel = NULL;
 	pub->send_cq = NULL;
-	if (id->conn.cq_of_srq)
+	if (id->cq_of_srq)
 		return;
 	rcm_cq_free(pub->recv_cq_channel, pub->recv_cq);
 	pub->recv_cq_channel = NULL;
@@ -139,7 +138,7 @@ static int complete_domain(struct rcm_id *id, struct ibv_qp_init_attr_ex *attr)
 	if (attr->qp_type == IBV_QPT_XRC_RECV) {
 		if (attr->comp_mask & IBV_QP_INIT_ATTR_XRCD && attr->xrcd)
 			return 0;
-		ret = rcm_device_xrcd(id->conn.device, &attr->xrcd);
+		ret = rcm_device_xrcd(id->device, &attr->xrcd);
 		attr->comp_mask |= IBV_QP_INIT_ATTR_XRCD;
 		return ret;
 	}
@@ -187,13 +186,13 @@ void rcm_queues_destroy_qp(struct rcm_id *id)
 	id->pub.qp = NULL;
 	free_cqs(id);
 	/* The domain may have been the caller's, who is free to end it now. */
-	if (!id->pub.srq && id->conn.device)
-		id->pub.pd = id->conn.device->pd;
+	if (!id->pub.srq && id->device)
+		id->pub.pd = id->device->pd;
 }
 
 static void free_cq_of_srq(struct rcm_id *id)
 {
-	id->conn.cq_of_srq = false;
+	id->cq_of_srq = false;
 	if (!id->pub.qp)
 		free_cqs(id);
 }
@@ -203,14 +202,14 @@ static int complete_xrc(struct rcm_id *id, struct ibv_srq_init_attr_ex *attr)
 	int ret = 0;
 
 	if (!(attr->comp_mask & IBV_SRQ_INIT_ATTR_XRCD) || !attr->xrcd) {
-		ret = rcm_device_xrcd(id->conn.device, &attr->xrcd);
+		ret = rcm_device_xrcd(id->device, &attr->xrcd);
 		attr->comp_mask |= IBV_SRQ_INIT_ATTR_XRCD;
 	}
 	if (!ret && (!(attr->comp_mask & IBV_SRQ_INIT_ATTR_CQ) || !attr->cq)) {
 		ret = make_cq(id, attr->attr.max_wr, &id->pub.recv_cq_channel, &id->pub.recv_cq);
 		attr->cq = id->pub.recv_cq;
 		attr->comp_mask |= IBV_SRQ_INIT_ATTR_CQ;
-		id->conn.cq_of_srq = true;
+		id->cq_of_srq = true;
 	}
 	return ret;
 }
@@ -249,6 +248,6 @@ void rcm_queues_destroy_srq(struct rcm_id *id)
 	rcm_srq_free(id->pub.srq);
 	id->pub.srq = NULL;
 	free_cq_of_srq(id);
-	if (!id->pub.qp && id->conn.device)
-		id->pub.pd = id->conn.device->pd;
+	if (!id->pub.qp && id->device)
+		id->pub.pd = id->device->pd;
 }

@@ -7,16 +7,6 @@
 #include "cm/id.h"
 #include "cm/wait.h"
 
-bool rcm_sync_is(struct rcm_id *id)
-{
-	bool sync;
-
-	rcm_lock_acquire(&id->lock);
-	sync = id->sync;
-	rcm_lock_release(&id->lock);
-	return sync;
-}
-
 static struct rdma_cm_event *swap_event(struct rcm_id *id, struct rdma_cm_event *event)
 {
 	struct rdma_cm_event *old;

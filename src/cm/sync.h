@@ -2,7 +2,6 @@
 /* Synchronous ids: waiting for the outcome of the call that was just made. */
 #pragma once
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "cm/channel.h"
@@ -37,5 +36,3 @@ int rcm_sync_complete(struct rcm_id *id, uint32_t types);
 
 /* Acks the event left in pub.event, if any. */
 void rcm_sync_ack(struct rcm_id *id);
-
-bool rcm_sync_is(struct rcm_id *id);

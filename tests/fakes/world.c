@@ -7,6 +7,7 @@
 
 #include "addr/sockaddr.h"
 #include "cm/address.h"
+#include "cm/life.h"
 #include "cm/queues.h"
 #include "cm/wait.h"
 #include "fake_ucma.h"

@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "addr/sockaddr.h"
+#include "cm/life.h"
 #include "fake_ucma.h"
 #include "fake_verbs.h"
 #include "test.h"
@@ -132,7 +133,7 @@ static struct rcm_id *id_with_sa_destination(void)
 	struct rcm_id *id = new_id();
 
 	rcm_sockaddr_ib((union rcm_sockaddr *)&id->pub.route.addr.dst_storage, gid, 0xffff, 0x42, UINT64_MAX);
-	id->conn.address_due = true;
+	id->chain.address_due = true;
 	return id;
 }
 

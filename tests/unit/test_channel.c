@@ -12,7 +12,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "cm/handlers.h"
 #include "cm/id.h"
+#include "cm/life.h"
 #include "cm/wait.h"
 #include "fake_engine.h"
 #include "fake_ucma.h"

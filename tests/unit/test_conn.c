@@ -4,6 +4,7 @@
 
 #include <errno.h>
 
+#include "cm/life.h"
 #include "cm/queues.h"
 #include "fake_ucma.h"
 #include "fake_verbs.h"

@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "cm/conn.h"
+#include "cm/life.h"
 #include "cm/queues.h"
 #include "fake_ucma.h"
 #include "test.h"

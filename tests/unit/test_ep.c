@@ -8,6 +8,8 @@
 
 #include "addr/sockaddr.h"
 #include "cm/conn.h"
+#include "cm/endpoint.h"
+#include "cm/life.h"
 #include "cm/queues.h"
 #include "cm/sync.h"
 #include "fake_ucma.h"
@@ -70,7 +72,7 @@ static void test_active_endpoint_is_resolved_and_has_a_queue_pair(void **state)
 
 	(void)state;
 	assert_int_equal(make_endpoint(&attr, answers, &id), 0);
-	assert_true(rcm_sync_is(id));
+	assert_true(rcm_id_is_sync(id));
 	assert_non_null(id->pub.qp);
 	assert_int_equal(id->pub.qp->qp_type, IBV_QPT_RC);
 	assert_int_equal(id->pub.route.num_paths, 1);

@@ -4,7 +4,9 @@
 
 #include <errno.h>
 
+#include "cm/handlers.h"
 #include "cm/id.h"
+#include "cm/life.h"
 #include "fake_engine.h"
 #include "test.h"
 

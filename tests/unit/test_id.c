@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* CM IDs: their kernel side, who waits for which ack, what moves along. */
 #include "cm/id.h"
+#include "cm/life.h"
 #include "cm/migrate.h"
 
 #include <arpa/inet.h>
@@ -364,13 +365,13 @@ static void test_id_migrated_to_none_becomes_synchronous_and_back(void **state)
 {
 	(void)state;
 	write_user(1);
-	assert_false(rcm_sync_is(id));
+	assert_false(rcm_id_is_sync(id));
 	assert_int_equal(rcm_id_migrate(id, NULL), 0);
-	assert_true(rcm_sync_is(id));
+	assert_true(rcm_id_is_sync(id));
 	assert_ptr_not_equal(id->pub.channel, &channel->pub);
 	assert_false(is_readable(channel));
 	assert_int_equal(rcm_id_migrate(id, channel), 0);
-	assert_false(rcm_sync_is(id));
+	assert_false(rcm_id_is_sync(id));
 	assert_true(is_readable(channel));
 	rcm_event_ack(get_from(channel));
 }

@@ -5,7 +5,9 @@
 #include <errno.h>
 #include <fcntl.h>
 
+#include "cm/endpoint.h"
 #include "cm/ep.h"
+#include "cm/life.h"
 #include "cm/queues.h"
 #include "cm/sync.h"
 #include "fake_ucma.h"
@@ -109,7 +111,7 @@ static void test_get_request_gives_a_synchronous_id_with_its_event(void **state)
 	assert_int_equal(rcm_listen(listener, 1), 0);
 	rcm_fake_ucma_connect_request(listener->handle, &param);
 	assert_int_equal(rcm_listen_get_request(listener, &id), 0);
-	assert_true(rcm_sync_is(id));
+	assert_true(rcm_id_is_sync(id));
 	assert_ptr_not_equal(id->pub.channel, listener->pub.channel);
 	assert_int_equal(id->pub.event->event, RDMA_CM_EVENT_CONNECT_REQUEST);
 	assert_string_equal(id->pub.event->param.conn.private_data, "hi");

@@ -9,7 +9,8 @@
 #include <unistd.h>
 
 #include "cm/id.h"
-#include "cm/sa_kernel.h"
+#include "cm/life.h"
+#include "sakernel/sa_kernel.h"
 #include "fake_engine.h"
 #include "fake_ports.h"
 #include "fake_ucma.h"

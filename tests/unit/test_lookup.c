@@ -10,6 +10,7 @@
 
 #include "addr/build.h"
 #include "cm/id.h"
+#include "cm/life.h"
 #include "cm/migrate.h"
 #include "cm/wait.h"
 #include "fake_engine.h"

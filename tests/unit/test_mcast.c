@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "addr/sockaddr.h"
+#include "cm/life.h"
 #include "cm/queues.h"
 #include "cm/wait.h"
 #include "fake_ucma.h"

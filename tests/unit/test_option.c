@@ -6,6 +6,7 @@
 #include <rdma/rai.h>
 
 #include "cm/id.h"
+#include "cm/life.h"
 #include "fake_engine.h"
 #include "fake_ucma.h"
 #include "resolve/request.h"

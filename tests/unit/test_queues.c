@@ -4,6 +4,7 @@
 
 #include <errno.h>
 
+#include "cm/life.h"
 #include "fake_ucma.h"
 #include "fake_verbs.h"
 #include "test.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The kernel's SA resolver as a client of the SA, and our own client behind it. */
-#include "cm/sa_kernel.h"
+#include "sakernel/sa_kernel.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -9,6 +9,8 @@
 #include <time.h>
 
 #include "cm/id.h"
+#include "cm/life.h"
+#include "cm/lookup.h"
 #include "cm/migrate.h"
 #include "cm/wait.h"
 #include "fake_engine.h"
@@ -50,7 +52,7 @@ static void write_user(uint64_t arg)
 static void test_sync_id_has_a_channel_of_its_own(void **state)
 {
 	(void)state;
-	assert_true(rcm_sync_is(id));
+	assert_true(rcm_id_is_sync(id));
 	assert_non_null(id->pub.channel);
 	assert_null(id->pub.event);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The kernel's own SA resolver as a client of the SA. */
-#include "cm/sa_kernel.h"
+#include "sakernel/sa_kernel.h"
 
 #include <errno.h>
 #include <infiniband/ib.h>
@@ -9,10 +9,10 @@
 #include <string.h>
 
 #include "addr/sockaddr.h"
-#include "base/bytes.h"
 #include "base/container.h"
 #include "base/limits.h"
 #include "loop/timer.h"
+#include "sa/wire.h"
 #include "ucma/ucma.h"
 
 enum { STEP_TIMEOUT_MS = 2000, NO_HANDLE = UINT32_MAX };
@@ -217,20 +217,6 @@ static void attempt_failed(struct rcm_sa_query *query, int status)
 
 /* ---- Answers ---- */
 
-static void read_record(const uint8_t bytes[176], struct rcm_sa_service_record *ret_record)
-{
-	struct rcm_reader r = rcm_reader_init(bytes, 176);
-
-	*ret_record = (struct rcm_sa_service_record){ .id = rcm_read_u64(&r) };
-	rcm_read_bytes(&r, ret_record->gid.raw, sizeof(ret_record->gid.raw));
-	ret_record->pkey = rcm_read_u16(&r);
-	rcm_read_skip(&r, 2);
-	ret_record->lease = rcm_read_u32(&r);
-	rcm_read_skip(&r, 16);
-	rcm_read_bytes(&r, ret_record->name, 64);
-	rcm_read_bytes(&r, ret_record->data, sizeof(ret_record->data));
-}
-
 static void service_resolved(struct rcm_sa_query *query)
 {
 	struct rcm_sa_answer answer = { 0 };
@@ -253,7 +239,7 @@ static void service_resolved(struct rcm_sa_query *query)
 		goto out;
 	}
 	for (uint32_t i = 0; i < count; i++)
-		read_record(raw[i], &records[i]);
+		rcm_wire_service_record(raw[i], &records[i]);
 	answer.count = count;
 	answer.total = total;
 	answer.services = records;

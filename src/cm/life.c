@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The life of a CM ID: made, bound, destroyed. */
+#include "cm/life.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "addr/sockaddr.h"
+#include "base/log.h"
+#include "cm/attach.h"
+#include "cm/ep.h"
+#include "cm/id.h"
+#include "cm/local.h"
+#include "cm/lookup.h"
+#include "cm/mcast.h"
+#include "cm/sync.h"
+#include "cm/table.h"
+
+static bool is_port_space(enum rdma_port_space ps)
+{
+	return ps == RDMA_PS_TCP || ps == RDMA_PS_UDP || ps == RDMA_PS_IB || ps == RDMA_PS_IPOIB;
+}
+
+static int create_in_kernel(struct rcm_id *id, const struct rcm_ucma *ucma)
+{
+	int ret;
+
+	if (ucma->fd < 0)
+		return 0;
+	ret = rcm_table_add(id, &id->uid);
+	if (ret)
+		return ret;
+	ret = rcm_ucma_create_id(ucma, id->uid, id->pub.ps, id->pub.qp_type, &id->handle);
+	if (ret)
+		rcm_table_remove(id->uid);
+	id->has_handle = !ret;
+	return ret;
+}
+
+int rcm_id_new(struct rcm_channel *channel, void *context, enum rdma_port_space ps,
+	       enum ibv_qp_type qp_type, struct rcm_id **ret_id) RCM_UNCHECKED
+{
+	bool sync = !channel;
+	struct rcm_id *id;
+	int ret;
+
+	if (!is_port_space(ps))
+		return -EINVAL;
+	ret = sync ? rcm_channel_new(&channel) : 0;
+	if (ret)
+		return ret;
+	id = rcm_id_alloc(rcm_channel_ref(channel), ps, qp_type);
+	if (!id) {
+		rcm_channel_put(channel);
+		ret = -ENOMEM;
+		goto out;
+	}
+	id->pub.context = context;
+	id->sync = sync;
+	ret = create_in_kernel(id, &channel->ucma);
+	if (ret)
+		rcm_id_put(id);
+	else
+		*ret_id = id;
+out:
+	if (ret && sync)
+		rcm_channel_close(channel);
+	return ret;
+}
+
+int rcm_id_new_of_handle(struct rcm_channel *channel, uint32_t handle, enum rdma_port_space ps,
+			 enum ibv_qp_type qp_type, struct rcm_id **ret_id)
+{
+	struct rcm_id *id = rcm_id_alloc(rcm_channel_ref(channel), ps, qp_type);
+	int ret;
+
+	if (!id) {
+		rcm_channel_put(channel);
+		return -ENOMEM;
+	}
+	ret = rcm_table_add(id, &id->uid);
+	if (ret) {
+		rcm_id_put(id);
+		return ret;
+	}
+	id->handle = handle;
+	id->has_handle = true;
+	*ret_id = id;
+	return 0;
+}
+
+static void end_in_kernel(struct rcm_id *id, struct rcm_channel *channel)
+{
+	uint32_t events;
+	int ret;
+
+	rcm_table_remove(id->uid);
+	rcm_mcast_forget_all(id);
+	if (!id->has_handle)
+		return;
+	ret = rcm_ucma_destroy_id(&channel->ucma, id->handle, &events);
+	if (ret)
+		rcm_info("DESTROY_ID of handle %u: errno %d", id->handle, -ret);
+	id->has_handle = false;
+}
+
+static void free_endpoint(struct rcm_id *id)
+{
+	struct rcm_ep *ep;
+
+	rcm_lock_acquire(&id->lock);
+	ep = id->ep;
+	id->ep = NULL;
+	rcm_lock_release(&id->lock);
+	rcm_ep_free(ep);
+}
+
+int rcm_id_destroy(struct rcm_id *id)
+{
+	struct rcm_event_list rest = TAILQ_HEAD_INITIALIZER(rest);
+	struct rcm_channel *channel;
+	bool sync;
+
+	rcm_lock_acquire(&id->lock);
+	if (id->dead) {
+		rcm_lock_release(&id->lock);
+		return -EINVAL;
+	}
+	id->dead = true;
+	sync = id->sync;
+	rcm_lock_release(&id->lock);
+
+	rcm_lookup_abandon(id);
+	channel = rcm_id_channel(id);
+	end_in_kernel(id, channel);
+	rcm_channel_withdraw(channel, id, &rest);
+	rcm_event_discard_all(&rest);
+	rcm_sync_ack(id);
+	rcm_id_wait_acked(id);
+	rcm_detach(id);
+	free_endpoint(id);
+	if (sync)
+		rcm_channel_close(channel);
+	rcm_channel_put(channel);
+	rcm_id_put(id);
+	return 0;
+}
+
+static int bind_in_kernel(struct rcm_id *id, const union rcm_sockaddr *addr)
+{
+	struct rcm_channel *channel = rcm_id_channel(id);
+	int ret;
+
+	ret = rcm_ucma_bind(&channel->ucma, id->handle, &addr->sa,
+			    rcm_sockaddr_len(addr->sa.sa_family));
+	rcm_channel_put(channel);
+	return ret ? ret : rcm_attach(id);
+}
+
+/* Without the kernel's rdma_cm there is one kind of address that can be bound: an InfiniBand port's GID. */
+static int bind_here(struct rcm_id *id, union rcm_sockaddr *addr)
+{
+	struct rcm_sa_port port;
+	int ret;
+
+	if (addr->sa.sa_family != AF_IB)
+		return -ENODEV;
+	ret = rcm_local_bind(addr, id->pub.ps, &port);
+	if (ret)
+		return ret;
+	rcm_lock_acquire(&id->lock);
+	memcpy(&id->pub.route.addr.src_storage, addr, sizeof(*addr));
+	id->pub.port_num = port.number;
+	id->port = port;
+	rcm_lock_release(&id->lock);
+	return 0;
+}
+
+/* True, and the id is marked as bound, where it was not yet. */
+static bool claim_bind(struct rcm_id *id)
+{
+	bool claimed;
+
+	rcm_lock_acquire(&id->lock);
+	claimed = !id->bound;
+	id->bound = true;
+	rcm_lock_release(&id->lock);
+	return claimed;
+}
+
+int rcm_id_bind(struct rcm_id *id, const struct sockaddr *from)
+{
+	union rcm_sockaddr addr;
+	int ret;
+
+	if (!rcm_sockaddr_copy(&addr, from, 0))
+		return -EAFNOSUPPORT;
+	if (!claim_bind(id))
+		return -EINVAL;
+	ret = id->has_handle ? bind_in_kernel(id, &addr) : bind_here(id, &addr);
+	if (ret) {
+		rcm_lock_acquire(&id->lock);
+		id->bound = false;
+		rcm_lock_release(&id->lock);
+	}
+	return ret;
+}
