@@ -10,7 +10,6 @@
 #include <string.h>
 #include <sys/queue.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/container.h"
 #include "base/limits.h"
@@ -310,5 +309,5 @@ void rcm_nss_close(struct rcm_nss *nss)
 void rcm_nss_abandon(struct rcm_nss *nss)
 {
 	if (nss)
-		close(nss->wake.source.fd);
+		rcm_wake_abandon(&nss->wake);
 }

@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <unistd.h>
 
 #include "base/err.h"
+#include "base/fds.h"
 #include "base/limits.h"
 #include "dns/order.h"
 
@@ -127,14 +127,14 @@ static int refresh(struct rcm_srcaddr *srcaddr)
 			 .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP },
 		.gen = { .rtgen_family = AF_UNSPEC },
 	};
-	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+	int fd = rcm_fds_add(socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
 	int err;
 
 	if (fd < 0)
-		return rcm_errno();
+		return fd;
 	srcaddr->owns_count = 0;
 	err = send(fd, &ask, sizeof(ask), 0) < 0 ? rcm_errno() : read_dump(srcaddr, fd);
-	close(fd);
+	rcm_fds_close(fd);
 	return err;
 }
 
@@ -153,13 +153,13 @@ static int open_monitor(void)
 {
 	struct sockaddr_nl nl = { .nl_family = AF_NETLINK,
 				  .nl_groups = RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR };
-	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE);
+	int fd = rcm_fds_add(socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE));
 
 	if (fd < 0)
-		return rcm_errno();
+		return fd;
 	if (!bind(fd, (struct sockaddr *)&nl, sizeof(nl)))
 		return fd;
-	close(fd);
+	rcm_fds_close(fd);
 	return -EIO;
 }
 
@@ -186,11 +186,9 @@ void rcm_srcaddr_close(struct rcm_srcaddr *srcaddr)
 {
 	if (!srcaddr)
 		return;
-	close(srcaddr->monitor);
-	if (srcaddr->udp4 >= 0)
-		close(srcaddr->udp4);
-	if (srcaddr->udp6 >= 0)
-		close(srcaddr->udp6);
+	rcm_fds_close(srcaddr->monitor);
+	rcm_fds_close(srcaddr->udp4);
+	rcm_fds_close(srcaddr->udp6);
 	free(srcaddr->owns);
 	free(srcaddr);
 }
@@ -201,8 +199,8 @@ static int open_udp(struct rcm_srcaddr *srcaddr, int family)
 	int *fd = family == AF_INET ? &srcaddr->udp4 : &srcaddr->udp6;
 
 	if (*fd < 0)
-		*fd = socket(family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	return *fd < 0 ? rcm_errno() : 0;
+		*fd = rcm_fds_add(socket(family, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+	return *fd < 0 ? *fd : 0;
 }
 
 /* The address chosen by one connect() binds the next, unless the socket is disconnected between the two. */

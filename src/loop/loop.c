@@ -3,11 +3,12 @@
 #include "loop/loop.h"
 
 #include <assert.h>
+#include <stddef.h>
 #include <sys/epoll.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/fds.h"
 #include "base/limits.h"
 #include "loop/timer.h"
 
@@ -16,10 +17,10 @@ static_assert((int)EPOLLIN == RCM_READABLE && (int)EPOLLOUT == RCM_WRITABLE &&
 
 int rcm_loop_init(struct rcm_loop *loop)
 {
-	int fd = epoll_create1(EPOLL_CLOEXEC);
+	int fd = rcm_fds_add(epoll_create1(EPOLL_CLOEXEC));
 
 	if (fd < 0)
-		return rcm_errno();
+		return fd;
 	*loop = (struct rcm_loop){ .epfd = fd, .now = rcm_clock_now() };
 	TAILQ_INIT(&loop->due);
 	return 0;
@@ -27,7 +28,7 @@ int rcm_loop_init(struct rcm_loop *loop)
 
 void rcm_loop_done(struct rcm_loop *loop)
 {
-	close(loop->epfd);
+	rcm_fds_close(loop->epfd);
 	loop->epfd = -1;
 }
 

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/container.h"
-#include "base/err.h"
+#include "base/fds.h"
 
 static void served(struct rcm_source *source, uint32_t events)
 {
@@ -22,22 +22,27 @@ static void served(struct rcm_source *source, uint32_t events)
 
 int rcm_wake_init(struct rcm_loop *loop, struct rcm_wake *wake, void (*fn)(struct rcm_wake *))
 {
-	int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), ret;
+	int fd = rcm_fds_add(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), ret;
 
 	if (fd < 0)
-		return rcm_errno();
+		return fd;
 	wake->fn = fn;
 	atomic_init(&wake->rung, false);
 	ret = rcm_source_add(loop, &wake->source, fd, RCM_READABLE, served);
 	if (ret)
-		close(fd);
+		rcm_fds_close(fd);
 	return ret;
 }
 
 void rcm_wake_done(struct rcm_wake *wake)
 {
 	rcm_source_remove(&wake->source);
-	close(wake->source.fd);
+	rcm_fds_close(wake->source.fd);
+}
+
+void rcm_wake_abandon(struct rcm_wake *wake)
+{
+	rcm_fds_close(wake->source.fd);
 }
 
 void rcm_wake_ring(struct rcm_wake *wake)

@@ -16,5 +16,8 @@ struct rcm_wake {
 int rcm_wake_init(struct rcm_loop *loop, struct rcm_wake *wake, void (*fn)(struct rcm_wake *));
 void rcm_wake_done(struct rcm_wake *wake);
 
+/* The same in the child of a fork, leaving alone the loop that the parent shares. */
+void rcm_wake_abandon(struct rcm_wake *wake);
+
 /* Any thread; no system call where the loop has not yet served an earlier ring. Can't fail. */
 void rcm_wake_ring(struct rcm_wake *wake);

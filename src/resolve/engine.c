@@ -4,11 +4,11 @@
 
 #include <pthread.h>
 #include <signal.h>
-#include <unistd.h>
 
 #include "addr/service.h"
 #include "base/container.h"
 #include "base/err.h"
+#include "base/fds.h"
 #include "base/lock.h"
 #include "base/log.h"
 #include "loop/wake.h"
@@ -54,17 +54,18 @@ static _Atomic(uint64_t) level_in_flight, level_kept, sa_queries, sa_retries;
 
 void rcm_engine_count(enum rcm_count which)
 {
-	atomic_fetch_add_explicit(&counts[which], 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&counts[which], 1, memory_order_release);
 }
 
 static uint64_t counted(enum rcm_count which)
 {
-	return atomic_load_explicit(&counts[which], memory_order_relaxed);
+	return atomic_load_explicit(&counts[which], memory_order_acquire);
 }
 
 void rcm_engine_stats(struct rai_stats *ret_stats)
 {
-	/* The ends before the starts, so that outstanding is never negative. */
+	/* The ends before the starts, so that outstanding is never negative: what is seen to have ended was counted as
+	 * started before, and loads that acquire stay in this order. */
 	uint64_t resolved = counted(RCM_COUNT_RESOLVED), failed = counted(RCM_COUNT_FAILED);
 	uint64_t cancelled = counted(RCM_COUNT_CANCELLED), started = counted(RCM_COUNT_STARTED);
 
@@ -290,10 +291,12 @@ static void fork_prepare(void) RCM_UNCHECKED
 	rcm_lock_acquire(&self.gate);
 	rcm_lock_release(&self.door);
 	rcm_lock_acquire(&self.box);
+	rcm_fds_fork_prepare();
 }
 
 static void fork_parent(void) RCM_UNCHECKED
 {
+	rcm_fds_fork_parent();
 	rcm_lock_release(&self.box);
 	rcm_lock_release(&self.gate);
 	rcm_lock_release(&self.starting);
@@ -302,6 +305,8 @@ static void fork_parent(void) RCM_UNCHECKED
 /* Not released but made anew: the engine's thread, which isn't here, may stand in the door. */
 static void fork_child(void)
 {
+	rcm_fds_fork_child();
+	self.engine.loop.epfd = -1;
 	rcm_lock_init(&self.box);
 	rcm_lock_init(&self.gate);
 	rcm_lock_init(&self.door);
@@ -316,8 +321,8 @@ static void register_fork(void)
 	pthread_atfork(fork_prepare, fork_parent, fork_child);
 }
 
-/* In the child: gives up what belongs to the parent's engine. Its epoll registrations are the parent's, too: the
- * descriptors are only closed. */
+/* In the child: gives up what belongs to the parent's engine. Its epoll registrations are the parent's, too, and its
+ * descriptors were closed at the fork. */
 static void abandon(struct rcm_engine *engine)
 {
 	rcm_flight_reset(engine);
@@ -329,7 +334,7 @@ static void abandon(struct rcm_engine *engine)
 		engine->sa[i].ops->abandon(engine->sa[i].sa);
 		engine->sa[i] = (struct rcm_sa_client){ 0 };
 	}
-	close(self.wake.source.fd);
+	rcm_wake_abandon(&self.wake);
 	rcm_loop_done(&engine->loop);
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "base/fds.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "sa/wire.h"
@@ -51,7 +52,7 @@ static void device_close(struct rcm_umad *umad)
 {
 	if (!umad)
 		return;
-	if (umad->id >= 0)
+	if (umad->id >= 0 && rcm_fds_forget(umad_get_fd(umad->id)))
 		umad_close_port(umad->id);	/* and with the last copy of the descriptor goes the agent */
 	free(umad->buffer);
 	free(umad);
@@ -73,6 +74,9 @@ static int device_open(const struct rcm_sa_port *port, struct rcm_umad **ret_uma
 		goto out;
 	}
 	fcntl(umad_get_fd(umad->id), F_SETFD, FD_CLOEXEC);
+	ret = rcm_fds_add(umad_get_fd(umad->id));
+	if (ret < 0)
+		goto out;
 	errno = 0;
 	umad->agent = umad_register(umad->id, RCM_SA_CLASS, RCM_SA_CLASS_VERSION, RMPP_VERSION, NULL);
 	if (umad->agent < 0) {

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
-#include <unistd.h>
 
 #include "base/container.h"
 #include "loop/timer.h"
@@ -236,7 +235,7 @@ static void fake_abandon(struct rcm_dns *dns)
 	pthread_cond_init(&changed, NULL);
 	while (!TAILQ_EMPTY(&dns->lookups))
 		forget(TAILQ_FIRST(&dns->lookups));
-	close(dns->wake.source.fd);
+	rcm_wake_abandon(&dns->wake);
 	instance = NULL;
 	free(dns);
 }

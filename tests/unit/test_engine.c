@@ -7,6 +7,8 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -303,6 +305,46 @@ static void test_engine_forked_takes_what_the_child_posts_before_it_enters(void 
 	rcm_asker_done(&asker);
 }
 
+enum { FILES = 24 };
+
+/* A daemon's way: all descriptors are closed, and files of its own opened, before the library is entered again. */
+static int daemon_child(void)
+{
+	struct rcm_question q = rcm_question_name("daemon.example");
+	struct rcm_asker asker = { 0 };
+	struct stat before[FILES], after;
+	int fds[FILES];
+
+	closefrom(STDERR_FILENO + 1);
+	for (int i = 0; i < FILES; i++) {
+		fds[i] = memfd_create("own", MFD_CLOEXEC);
+		if (fds[i] < 0 || fstat(fds[i], &before[i]))
+			return 1;
+	}
+	if (rcm_asker_ask(&asker, &q))
+		return 2;
+	for (int i = 0; i < FILES; i++)
+		if (fstat(fds[i], &after) || after.st_ino != before[i].st_ino)
+			return 3;
+	return 0;
+}
+
+static void test_p20_engine_forked_daemon_loses_none_of_its_own_files(void **state)
+{
+	struct rcm_question q = rcm_question_name("before.example");
+	struct rcm_asker asker = { 0 };
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(rcm_asker_ask(&asker, &q), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (!pid)
+		_exit(daemon_child());
+	assert_int_equal(exit_status(pid), 0);
+	rcm_asker_done(&asker);
+}
+
 /* Forks while the engine is busy: each child finds it between two turns, every request ends once in each of them. */
 static void test_engine_forked_under_load_completes_every_request_in_both(void **state)
 {
@@ -342,6 +384,7 @@ int main(void)
 #ifndef __SANITIZE_THREAD__
 		T(test_engine_forked_goes_on_in_the_child_and_in_the_parent),
 		T(test_engine_forked_takes_what_the_child_posts_before_it_enters),
+		T(test_p20_engine_forked_daemon_loses_none_of_its_own_files),
 		T(test_engine_forked_under_load_completes_every_request_in_both),
 #endif
 	};

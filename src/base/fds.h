@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Descriptors that are the library's own: the child of a fork has no use for them, and closes them at the fork. */
+#pragma once
+
+#include <stdbool.h>
+
+/*
+ * Takes over a descriptor that was just opened; what open() and the like gave may be passed on as it is. Returns fd, or
+ * -errno: that of the call that gave -1, or -ENOMEM, and fd is closed. Any thread.
+ */
+int rcm_fds_add(int fd);
+
+/*
+ * Closes one, where it is still the library's: in the child of a fork it isn't any more, and its number may be a file
+ * of the application's. fd < 0: nothing. Any thread.
+ */
+void rcm_fds_close(int fd);
+
+/* No longer the library's; true: it was, and the caller closes it. For what has a close of its own. */
+bool rcm_fds_forget(int fd);
+
+/* Around a fork: no descriptor comes or goes meanwhile. */
+void rcm_fds_fork_prepare(void);
+void rcm_fds_fork_parent(void);
+
+/* In the child: closes all, by the numbers that are still theirs. Async-signal-safe. */
+void rcm_fds_fork_child(void);

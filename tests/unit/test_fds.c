@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Descriptors of the library's own, and what becomes of them in the child of a fork. */
+#include "base/fds.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "test.h"
+
+static bool is_open(int fd)
+{
+	return fcntl(fd, F_GETFD) >= 0;
+}
+
+static void test_fds_of_the_library_are_closed_once(void **state)
+{
+	int fd = rcm_fds_add(open("/dev/null", O_RDONLY | O_CLOEXEC)), other;
+
+	(void)state;
+	assert_true(fd >= 0);
+	rcm_fds_close(fd);
+	assert_false(is_open(fd));
+	other = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	assert_int_equal(other, fd);
+	rcm_fds_close(fd);
+	rcm_fds_close(-1);
+	assert_true(is_open(other));
+	close(other);
+}
+
+static void test_fds_that_could_not_be_opened_are_the_errno(void **state)
+{
+	(void)state;
+	assert_int_equal(rcm_fds_add(open("/nonexistent", O_RDONLY)), -ENOENT);
+}
+
+static void test_fds_above_1024_are_known_as_well(void **state)
+{
+	struct rlimit limit;
+	int fd, high = 5000;
+
+	(void)state;
+	getrlimit(RLIMIT_NOFILE, &limit);
+	if (limit.rlim_cur <= (rlim_t)high)
+		high = (int)limit.rlim_cur - 1;
+	fd = rcm_fds_add(fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, high));
+	assert_true(fd >= high);
+	assert_true(rcm_fds_forget(fd));
+	assert_false(rcm_fds_forget(fd));
+	close(fd);
+}
+
+static int child(int own, int application)
+{
+	int again;
+
+	rcm_fds_fork_child();
+	if (is_open(own) || !is_open(application))
+		return 1;
+	again = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	if (again != own)
+		return 2;
+	rcm_fds_close(own);
+	return is_open(again) ? 0 : 3;
+}
+
+/* P20: a daemon that closes all and opens its own files must lose none of them to a close by number. */
+static void test_fds_are_closed_at_the_fork_and_not_again_in_the_child(void **state)
+{
+	int own = rcm_fds_add(open("/dev/null", O_RDONLY | O_CLOEXEC));
+	int application = open("/dev/null", O_RDONLY | O_CLOEXEC), status = -1;
+	pid_t pid;
+
+	(void)state;
+	rcm_fds_fork_prepare();
+	pid = fork();
+	if (!pid)
+		_exit(child(own, application));
+	rcm_fds_fork_parent();
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	assert_true(is_open(own));
+	rcm_fds_close(own);
+	close(application);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_fds_of_the_library_are_closed_once),
+		cmocka_unit_test(test_fds_that_could_not_be_opened_are_the_errno),
+		cmocka_unit_test(test_fds_above_1024_are_known_as_well),
+		cmocka_unit_test(test_fds_are_closed_at_the_fork_and_not_again_in_the_child),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
