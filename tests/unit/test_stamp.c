@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "test.h"
@@ -61,11 +62,73 @@ static void test_stamp_rewritten_renamed_removed_and_made_again_shows(void **sta
 	unlink(path);
 }
 
+/* ---- Clocks that are not what they should be ---- */
+
+static time_t clock_ahead;
+static bool whole_seconds;
+
+int __real_clock_gettime(clockid_t clock, struct timespec *now);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *now);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *now)
+{
+	int ret = __real_clock_gettime(clock, now);
+
+	if (clock == CLOCK_REALTIME_COARSE)
+		now->tv_sec += clock_ahead;
+	return ret;
+}
+
+int __real_stat(const char *restrict file, struct stat *restrict st);
+int __wrap_stat(const char *restrict file, struct stat *restrict st);
+int __wrap_stat(const char *restrict file, struct stat *restrict st)
+{
+	int ret = __real_stat(file, st);
+
+	if (whole_seconds)
+		st->st_ctim.tv_nsec = st->st_mtim.tv_nsec = 0;
+	return ret;
+}
+
+/* A host without a clock of its own, until the network has told it the time. */
+static void test_stamp_of_a_file_from_the_future_is_the_same_again(void **state)
+{
+	struct rcm_stamp stamp = { 0 };
+
+	(void)state;
+	write_file(path, "a");
+	clock_ahead = -3600;
+	assert_true(rcm_stamp_changed(&stamp, path));
+	assert_false(rcm_stamp_changed(&stamp, path));
+	clock_ahead = 0;
+	unlink(path);
+}
+
+static void test_stamp_where_times_are_whole_seconds_shows_two_changes_in_one(void **state)
+{
+	struct rcm_stamp stamp = { 0 };
+
+	(void)state;
+	whole_seconds = true;
+	write_file(path, "a");
+	assert_true(rcm_stamp_changed(&stamp, path));
+	usleep(30000);		/* longer than a step of clocks with fractions */
+	write_file(path, "b");
+	assert_true(rcm_stamp_changed(&stamp, path));
+	clock_ahead = 3;
+	assert_true(rcm_stamp_changed(&stamp, path));
+	assert_false(rcm_stamp_changed(&stamp, path));
+	clock_ahead = 0;
+	whole_seconds = false;
+	unlink(path);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_stamp_of_an_old_file_is_the_same_again),
 		cmocka_unit_test(test_stamp_rewritten_renamed_removed_and_made_again_shows),
+		cmocka_unit_test(test_stamp_of_a_file_from_the_future_is_the_same_again),
+		cmocka_unit_test(test_stamp_where_times_are_whole_seconds_shows_two_changes_in_one),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
