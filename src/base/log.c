@@ -3,6 +3,7 @@
 #include "base/log.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -31,6 +32,7 @@ bool rcm_log_wants(enum rcm_log_level level)
 
 void rcm_log_write(enum rcm_log_level level, const char *format, ...)
 {
+	struct pollfd reader = { .fd = STDERR_FILENO, .events = POLLOUT };
 	int saved = errno, used;
 	char line[512];
 	va_list args;
@@ -46,6 +48,8 @@ void rcm_log_write(enum rcm_log_level level, const char *format, ...)
 		if (line[i] == '\x7f' || (unsigned char)line[i] < ' ')
 			line[i] = '?';
 	line[used++] = '\n';
-	(void)!write(STDERR_FILENO, line, (size_t)used);
+	/* Nobody may have to wait, a fork least of all, because nobody reads what is told here: then it is lost. */
+	if (poll(&reader, 1, 0) == 1)
+		(void)!write(STDERR_FILENO, line, (size_t)used);
 	errno = saved;
 }
