@@ -138,10 +138,15 @@ static int read_file(struct rcm_hosts *hosts, FILE *file)
 	ssize_t len;
 	int err = 0;
 
+	errno = 0;
 	while (!err && (len = getline(&text, &size, file)) >= 0) {
 		bytes += (size_t)len;
 		err = bytes > RCM_HOSTS_BYTES_MAX ? -EFBIG : add_line(hosts, text);
+		errno = 0;
 	}
+	/* A directory can't be read, and stays one: glibc finds nothing in it, either. */
+	if (!err && !feof(file) && errno != EISDIR)
+		err = rcm_errno();
 	free(text);
 	return err;
 }

@@ -9,7 +9,8 @@
 struct rcm_hosts;
 
 /* Reads a hosts file; first_line_only: only the first line that has an answer counts (host.conf without "multi on").
- * A file that isn't there is an empty one. 0, -ENOMEM, -EMFILE, -ENFILE, or -EFBIG: it is over RCM_HOSTS_BYTES_MAX. */
+ * A file that isn't there is an empty one. 0, -ENOMEM, -EMFILE, -ENFILE, -EIO or what else it
+ * could not be read to its end for, or -EFBIG: it is over RCM_HOSTS_BYTES_MAX. */
 int rcm_hosts_read(const char *path, bool first_line_only, struct rcm_hosts **ret_hosts);
 void rcm_hosts_free(struct rcm_hosts *hosts);
 

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/err.h"
+
 const struct rcm_pick_files rcm_pick_etc = {
 	.nsswitch = "/etc/nsswitch.conf",
 	.gai = "/etc/gai.conf",
@@ -22,17 +24,23 @@ static int each_line(const char *path, void (*take)(char *line, struct rcm_pick 
 	FILE *file = fopen(path, "re");
 	char *text = NULL, *line;
 	size_t size = 0;
+	int err = 0;
 
 	if (!file)
 		return errno == EMFILE || errno == ENFILE || errno == ENOMEM ? -errno : 0;
+	errno = 0;
 	while (getline(&text, &size, file) >= 0) {
 		line = text + strspn(text, blanks);
 		if (*line && *line != '#')
 			take(line, pick);
+		errno = 0;
 	}
+	/* A directory stays one: it is as if there were no file. */
+	if (!feof(file) && errno != EISDIR)
+		err = rcm_errno();
 	free(text);
 	fclose(file);
-	return 0;
+	return err;
 }
 
 static void take_service(const char *service, struct rcm_pick *pick)

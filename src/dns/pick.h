@@ -26,7 +26,7 @@ extern const struct rcm_pick_files rcm_pick_etc;
 /*
  * system is set where the hosts line is missing or has anything but one "files" and one "dns" at most (other modules,
  * actions in brackets), where gai.conf has any active line, and where HOSTALIASES is set. An empty hosts line is ours:
- * getaddrinfo() of glibc 2.36 reads behind an empty list. 0; or -EMFILE, -ENFILE or -ENOMEM: a file could not be opened
- * for now. One that isn't there, or may not be read, is an empty one.
+ * getaddrinfo() of glibc 2.36 reads behind an empty list. 0; or -EMFILE, -ENFILE, -ENOMEM, -EIO or what else a file
+ * that is there could not be read for. One that isn't there, or may not be read, is an empty one.
  */
 int rcm_pick_read(const struct rcm_pick_files *files, struct rcm_pick *ret_pick);

@@ -174,6 +174,19 @@ static void test_hosts_without_descriptors_is_an_error_not_an_empty_file(void **
 	assert_null(hosts);
 }
 
+/* A file of /proc that opens, and whose first page can't be read: as on a disk that breaks. */
+static void test_hosts_file_that_breaks_off_is_an_error_not_a_shorter_file(void **state)
+{
+	struct rcm_hosts *hosts = NULL;
+
+	(void)state;
+	assert_int_equal(rcm_hosts_read("/proc/self/mem", false, &hosts), -EIO);
+	assert_null(hosts);
+	/* One that is a directory is as if there were none, for glibc as well. */
+	assert_int_equal(rcm_hosts_read("/proc", false, &hosts), 0);
+	rcm_hosts_free(hosts);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -185,6 +198,7 @@ int main(void)
 		cmocka_unit_test(test_hosts_file_that_is_not_there_is_empty_and_a_huge_one_refused),
 		cmocka_unit_test(test_hosts_many_names_are_all_found),
 		cmocka_unit_test(test_hosts_without_descriptors_is_an_error_not_an_empty_file),
+		cmocka_unit_test(test_hosts_file_that_breaks_off_is_an_error_not_a_shorter_file),
 	};
 
 	return cmocka_run_group_tests(tests, make_file, remove_file);

@@ -136,6 +136,16 @@ static void test_pick_without_descriptors_is_an_error_and_changes_nothing(void *
 	assert_true(pick.hosts_line);
 }
 
+static void test_pick_of_a_file_that_breaks_off_is_an_error_and_changes_nothing(void **state)
+{
+	const struct rcm_pick_files broken = { .nsswitch = nsswitch, .gai = "/proc/self/mem", .host = host };
+	struct rcm_pick pick = { .hosts_line = true };
+
+	(void)state;
+	assert_int_equal(rcm_pick_read(&broken, &pick), -EIO);
+	assert_true(pick.hosts_line);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -145,6 +155,7 @@ int main(void)
 		cmocka_unit_test(test_pick_host_conf_multi_is_read),
 		cmocka_unit_test(test_pick_without_files_is_the_system_s),
 		cmocka_unit_test(test_pick_without_descriptors_is_an_error_and_changes_nothing),
+		cmocka_unit_test(test_pick_of_a_file_that_breaks_off_is_an_error_and_changes_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, make_files, remove_files);
