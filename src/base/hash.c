@@ -51,7 +51,8 @@ static void take(uint64_t v[4], uint64_t word, unsigned rounds)
 	v[0] ^= word;
 }
 
-uint64_t rcm_hash_with(const uint8_t with[16], unsigned word_rounds, unsigned end_rounds, const void *bytes, size_t len)
+uint64_t rcm_hash_with(const uint8_t with[16], unsigned word_rounds, unsigned end_rounds,
+		       const void *bytes, size_t len)
 {
 	uint64_t k0 = word_of(with, 8), k1 = word_of(with + 8, 8);
 	uint64_t v[4] = {

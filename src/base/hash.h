@@ -9,4 +9,5 @@
 unsigned rcm_hash(const void *bytes, size_t len);
 
 /* SipHash itself; for rcm_hash(), and for tests by the vectors of its paper. Pure. */
-uint64_t rcm_hash_with(const uint8_t with[16], unsigned word_rounds, unsigned end_rounds, const void *bytes, size_t len);
+uint64_t rcm_hash_with(const uint8_t with[16], unsigned word_rounds, unsigned end_rounds,
+		       const void *bytes, size_t len);
