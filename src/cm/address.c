@@ -8,28 +8,19 @@
 #include "addr/sockaddr.h"
 #include "cm/attach.h"
 #include "cm/id.h"
+#include "cm/kernel.h"
 
 static int send_resolve_addr(struct rcm_id *id, const union rcm_sockaddr *src, const union rcm_sockaddr *dst,
 			     int timeout_ms)
 {
-	struct rcm_channel *kernel = rcm_id_kernel(id);
-	int ret = -ENODEV;
-
-	if (kernel)
-		ret = rcm_ucma_resolve_addr(&kernel->ucma, id->handle, src ? &src->sa : NULL,
-					    src ? rcm_sockaddr_len(src->sa.sa_family) : 0, &dst->sa,
-					    rcm_sockaddr_len(dst->sa.sa_family), (uint32_t)timeout_ms);
-	rcm_channel_put(kernel);
-	return ret;
+	return rcm_kernel_give(id, rcm_ucma_resolve_addr, src ? &src->sa : NULL,
+			       src ? rcm_sockaddr_len(src->sa.sa_family) : 0, &dst->sa,
+			       rcm_sockaddr_len(dst->sa.sa_family), (uint32_t)timeout_ms);
 }
 
 static int send_resolve_route(struct rcm_id *id, int timeout_ms)
 {
-	struct rcm_channel *kernel = rcm_id_kernel(id);
-	int ret = kernel ? rcm_ucma_resolve_route(&kernel->ucma, id->handle, (uint32_t)timeout_ms) : -ENODEV;
-
-	rcm_channel_put(kernel);
-	return ret;
+	return rcm_kernel_give(id, rcm_ucma_resolve_route, (uint32_t)timeout_ms);
 }
 
 /* The application's view of where it goes, until the kernel's comes with the event. */

@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "cm/id.h"
+#include "cm/kernel.h"
 #include "verbs/device.h"
 
 /* Gives the id its device, unless it has one: the reference is taken over. */
@@ -59,13 +60,13 @@ static void copy_gid(union ibv_gid *to, const struct sockaddr_storage *from)
 		memcpy(to->raw, ib->sib_addr.sib_raw, sizeof(to->raw));
 }
 
-static int query_gids(struct rcm_id *id, const struct rcm_ucma *ucma)
+static int query_gids(struct rcm_id *id)
 {
 	struct rdma_ib_addr *gids = &id->pub.route.addr.addr.ibaddr;
 	struct rcm_ucma_addr addr;
 	int ret;
 
-	ret = rcm_ucma_query_gid(ucma, id->handle, &addr);
+	ret = rcm_kernel_give(id, rcm_ucma_query_gid, &addr);
 	if (ret)
 		return ret;
 	rcm_lock_acquire(&id->lock);
@@ -76,12 +77,12 @@ static int query_gids(struct rcm_id *id, const struct rcm_ucma *ucma)
 	return 0;
 }
 
-static int query_addresses(struct rcm_id *id, const struct rcm_ucma *ucma)
+int rcm_attach(struct rcm_id *id)
 {
 	struct rcm_ucma_addr addr;
 	int ret;
 
-	ret = rcm_ucma_query_addr(ucma, id->handle, &addr);
+	ret = rcm_kernel_give(id, rcm_ucma_query_addr, &addr);
 	if (ret)
 		return ret;
 	ret = open_device(id, &addr);
@@ -92,28 +93,7 @@ static int query_addresses(struct rcm_id *id, const struct rcm_ucma *ucma)
 	id->pub.route.addr.dst_storage = addr.dst;
 	id->pub.port_num = addr.port;
 	rcm_lock_release(&id->lock);
-	return addr.node_guid ? query_gids(id, ucma) : 0;
-}
-
-/* The kernel knows an id on one descriptor only, and another thread may move it while an event is delivered. */
-static int ask_kernel(struct rcm_id *id, int (*query)(struct rcm_id *id, const struct rcm_ucma *ucma))
-{
-	struct rcm_channel *kernel;
-	bool moved;
-	int ret;
-
-	do {
-		kernel = rcm_id_kernel(id);
-		ret = kernel ? query(id, &kernel->ucma) : -ENODEV;
-		moved = ret == -EINVAL && !rcm_id_is_on(id, kernel);
-		rcm_channel_put(kernel);
-	} while (moved);
-	return ret;
-}
-
-int rcm_attach(struct rcm_id *id)
-{
-	return ask_kernel(id, query_addresses);
+	return addr.node_guid ? query_gids(id) : 0;
 }
 
 static void set_paths(struct rcm_id *id, struct ibv_sa_path_rec *paths, int count)
@@ -128,14 +108,14 @@ static void set_paths(struct rcm_id *id, struct ibv_sa_path_rec *paths, int coun
 	free(old);
 }
 
-static int query_paths(struct rcm_id *id, const struct rcm_ucma *ucma)
+int rcm_attach_paths(struct rcm_id *id)
 {
 	struct ibv_path_data data[RCM_UCMA_PATHS_MAX];
 	struct ibv_sa_path_rec *paths = NULL;
 	uint32_t count;
 	int ret;
 
-	ret = rcm_ucma_query_path(ucma, id->handle, data, &count);
+	ret = rcm_kernel_give(id, rcm_ucma_query_path, data, &count);
 	if (ret)
 		return ret;
 	if (count) {
@@ -147,11 +127,6 @@ static int query_paths(struct rcm_id *id, const struct rcm_ucma *ucma)
 		rcm_ucma_path_decode(&data[i].path, &paths[i]);
 	set_paths(id, paths, (int)count);
 	return 0;
-}
-
-int rcm_attach_paths(struct rcm_id *id)
-{
-	return ask_kernel(id, query_paths);
 }
 
 void rcm_detach(struct rcm_id *id)

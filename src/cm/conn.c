@@ -8,6 +8,7 @@
 #include "cm/ece.h"
 #include "cm/ep.h"
 #include "cm/id.h"
+#include "cm/kernel.h"
 #include "cm/queues.h"
 #include "verbs/device.h"
 
@@ -50,7 +51,6 @@ int rcm_conn_connect(struct rcm_id *id, const struct rdma_conn_param *param)
 	};
 	uint8_t data[UINT8_MAX];
 	struct rcm_ucma_ece ece;
-	struct rcm_channel *kernel;
 	int ret;
 
 	if (param)
@@ -63,10 +63,7 @@ int rcm_conn_connect(struct rcm_id *id, const struct rdma_conn_param *param)
 	if (ret)
 		return ret;
 	name_qp(id, &sent);
-	kernel = rcm_id_kernel(id);
-	ret = kernel ? rcm_ucma_connect(&kernel->ucma, id->handle, &sent, ece) : -ENODEV;
-	rcm_channel_put(kernel);
-	return ret;
+	return rcm_kernel_give(id, rcm_ucma_connect, &sent, ece);
 }
 
 /* What the caller leaves open is as the request asks for it. */
@@ -83,11 +80,7 @@ static int complete_accept(struct rcm_id *id, struct rdma_conn_param *param)
 
 static int send_accept(struct rcm_id *id, const struct rdma_conn_param *param, struct rcm_ucma_ece ece)
 {
-	struct rcm_channel *kernel = rcm_id_kernel(id);
-	int ret = kernel ? rcm_ucma_accept(&kernel->ucma, id->handle, id->uid, param, ece) : -ENODEV;
-
-	rcm_channel_put(kernel);
-	return ret;
+	return rcm_kernel_give(id, rcm_ucma_accept, id->uid, param, ece);
 }
 
 int rcm_conn_accept(struct rcm_id *id, const struct rdma_conn_param *param)
@@ -127,33 +120,19 @@ int rcm_conn_establish(struct rcm_id *id)
 
 int rcm_conn_reject(struct rcm_id *id, uint8_t reason, const void *data, uint8_t len)
 {
-	struct rcm_channel *kernel = rcm_id_kernel(id);
-	int ret = kernel ? rcm_ucma_reject(&kernel->ucma, id->handle, reason, data, len) : -ENODEV;
-
-	rcm_channel_put(kernel);
-	return ret;
+	return rcm_kernel_give(id, rcm_ucma_reject, reason, data, len);
 }
 
 int rcm_conn_disconnect(struct rcm_id *id)
 {
 	int ret = rcm_queues_set_error(id);
-	struct rcm_channel *kernel;
 
-	if (ret)
-		return ret;
-	kernel = rcm_id_kernel(id);
-	ret = kernel ? rcm_ucma_disconnect(&kernel->ucma, id->handle) : -ENODEV;
-	rcm_channel_put(kernel);
-	return ret;
+	return ret ? ret : rcm_kernel_give(id, rcm_ucma_disconnect);
 }
 
 int rcm_conn_notify(struct rcm_id *id, enum ibv_event_type event)
 {
-	struct rcm_channel *kernel = rcm_id_kernel(id);
-	int ret = kernel ? rcm_ucma_notify(&kernel->ucma, id->handle, event) : -ENODEV;
-
-	rcm_channel_put(kernel);
-	return ret;
+	return rcm_kernel_give(id, rcm_ucma_notify, event);
 }
 
 static bool has_failed(struct rcm_id *id)

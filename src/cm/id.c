@@ -19,7 +19,7 @@ struct rcm_id *rcm_id_alloc(struct rcm_channel *channel, enum rdma_port_space ps
 	id->channel = channel;
 	atomic_init(&id->refs, 1);
 	rcm_lock_init(&id->lock);
-	pthread_cond_init(&id->acked, NULL);
+	pthread_cond_init(&id->changed, NULL);
 	TAILQ_INIT(&id->undelivered);
 	id->options = (struct rcm_options){ .deadline_ms = RCM_DEADLINE_DEFAULT, .source = RCM_DNS_CONFIGURED };
 	return id;
@@ -37,7 +37,7 @@ void rcm_id_put(struct rcm_id *id) RCM_UNCHECKED
 		return;
 	rcm_answer_put(id->found.answer);
 	rcm_channel_put(id->channel);
-	pthread_cond_destroy(&id->acked);
+	pthread_cond_destroy(&id->changed);
 	rcm_lock_done(&id->lock);
 	free(id);
 }
@@ -55,7 +55,7 @@ void rcm_id_acked(struct rcm_id *id, enum rdma_cm_event_type type)
 	if (atomic_fetch_sub(&id->unacked, 1) != 1 || !atomic_load(&id->awaited))
 		return;
 	rcm_lock_acquire(&id->lock);
-	pthread_cond_broadcast(&id->acked);
+	pthread_cond_broadcast(&id->changed);
 	rcm_lock_release(&id->lock);
 }
 
@@ -77,7 +77,7 @@ void rcm_id_wait_acked(struct rcm_id *id)
 		trace_owed(id);
 	rcm_lock_acquire(&id->lock);
 	while (atomic_load(&id->unacked))
-		rcm_lock_wait(&id->lock, &id->acked);
+		rcm_lock_wait(&id->lock, &id->changed);
 	rcm_lock_release(&id->lock);
 	atomic_store(&id->awaited, false);
 }
@@ -90,14 +90,6 @@ struct rcm_channel *rcm_id_channel(struct rcm_id *id)
 	channel = rcm_channel_ref(id->channel);
 	rcm_lock_release(&id->lock);
 	return channel;
-}
-
-struct rcm_channel *rcm_id_kernel(struct rcm_id *id)
-{
-	if (!id->has_handle)
-		return NULL;
-	atomic_store_explicit(&id->kernel_busy, true, memory_order_relaxed);
-	return rcm_id_channel(id);
 }
 
 bool rcm_id_is_sync(struct rcm_id *id)

@@ -60,7 +60,7 @@ struct rcm_id {
 	struct rcm_event_list undelivered;	/* under the lock of channel */
 
 	struct rcm_lock lock;			/* never held over a system call that can block */
-	pthread_cond_t acked;
+	pthread_cond_t changed;			/* all is acked, no command is under way */
 
 	/* Under lock. */
 	struct rcm_channel *channel;		/* a reference; pub.channel shows it */
@@ -78,10 +78,11 @@ struct rcm_id {
 	LIST_HEAD(, rcm_mcast) mcasts;
 	struct rcm_ep *ep;			/* from rdma_create_ep(); NULL: none */
 
-	/* The kernel's side; set before the id is handed out, then constant until destroyed. */
-	atomic_bool has_handle;		/* and then handle, which a reader of its events sees after this */
+	/* The kernel's side (kernel.c), constant once the id is handed out. */
+	bool has_handle;
 	uint32_t handle;
 	uint64_t uid;				/* in the table; 0: not in it */
+	unsigned commands;			/* under way */
 	atomic_bool kernel_busy;		/* a command was given that brings events: what the kernel has ready is
 						 * taken over before an event of ours is queued */
 };
@@ -100,9 +101,6 @@ struct rcm_id *rcm_id_alloc(struct rcm_channel *channel, enum rdma_port_space ps
 
 /* The channel that it is on now, with a reference. */
 struct rcm_channel *rcm_id_channel(struct rcm_id *id);
-
-/* The channel whose descriptor takes the kernel's commands for it, with a reference; NULL: it has no kernel side. */
-struct rcm_channel *rcm_id_kernel(struct rcm_id *id);
 
 /* Whether it is synchronous: its channel is its own. */
 bool rcm_id_is_sync(struct rcm_id *id);

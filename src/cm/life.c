@@ -6,35 +6,18 @@
 #include <string.h>
 
 #include "addr/sockaddr.h"
-#include "base/log.h"
 #include "cm/attach.h"
 #include "cm/ep.h"
 #include "cm/id.h"
+#include "cm/kernel.h"
 #include "cm/local.h"
 #include "cm/lookup.h"
 #include "cm/mcast.h"
 #include "cm/sync.h"
-#include "cm/table.h"
 
 static bool is_port_space(enum rdma_port_space ps)
 {
 	return ps == RDMA_PS_TCP || ps == RDMA_PS_UDP || ps == RDMA_PS_IB || ps == RDMA_PS_IPOIB;
-}
-
-static int create_in_kernel(struct rcm_id *id, const struct rcm_ucma *ucma)
-{
-	int ret;
-
-	if (ucma->fd < 0)
-		return 0;
-	ret = rcm_table_add(id, &id->uid);
-	if (ret)
-		return ret;
-	ret = rcm_ucma_create_id(ucma, id->uid, id->pub.ps, id->pub.qp_type, &id->handle);
-	if (ret)
-		rcm_table_remove(id->uid);
-	id->has_handle = !ret;
-	return ret;
 }
 
 int rcm_id_new(struct rcm_channel *channel, void *context, enum rdma_port_space ps,
@@ -57,7 +40,7 @@ int rcm_id_new(struct rcm_channel *channel, void *context, enum rdma_port_space 
 	}
 	id->pub.context = context;
 	id->sync = sync;
-	ret = create_in_kernel(id, &channel->ucma);
+	ret = rcm_kernel_create(id);
 	if (ret)
 		rcm_id_put(id);
 	else
@@ -78,30 +61,12 @@ int rcm_id_new_of_handle(struct rcm_channel *channel, uint32_t handle, enum rdma
 		rcm_channel_put(channel);
 		return -ENOMEM;
 	}
-	ret = rcm_table_add(id, &id->uid);
-	if (ret) {
-		rcm_id_put(id);
-		return ret;
-	}
-	id->handle = handle;
-	id->has_handle = true;
-	*ret_id = id;
-	return 0;
-}
-
-static void end_in_kernel(struct rcm_id *id, struct rcm_channel *channel)
-{
-	uint32_t events;
-	int ret;
-
-	rcm_table_remove(id->uid);
-	rcm_mcast_forget_all(id);
-	if (!id->has_handle)
-		return;
-	ret = rcm_ucma_destroy_id(&channel->ucma, id->handle, &events);
+	ret = rcm_kernel_adopt(id, handle);
 	if (ret)
-		rcm_info("DESTROY_ID of handle %u: errno %d", id->handle, -ret);
-	id->has_handle = false;
+		rcm_id_put(id);
+	else
+		*ret_id = id;
+	return ret;
 }
 
 static void free_endpoint(struct rcm_id *id)
@@ -131,8 +96,9 @@ int rcm_id_destroy(struct rcm_id *id)
 	rcm_lock_release(&id->lock);
 
 	rcm_lookup_abandon(id);
+	rcm_mcast_forget_all(id);
+	rcm_kernel_end(id);
 	channel = rcm_id_channel(id);
-	end_in_kernel(id, channel);
 	rcm_channel_withdraw(channel, id, &rest);
 	rcm_event_discard_all(&rest);
 	rcm_sync_ack(id);
@@ -148,12 +114,8 @@ int rcm_id_destroy(struct rcm_id *id)
 
 static int bind_in_kernel(struct rcm_id *id, const union rcm_sockaddr *addr)
 {
-	struct rcm_channel *channel = rcm_id_channel(id);
-	int ret;
+	int ret = rcm_kernel_give(id, rcm_ucma_bind, &addr->sa, rcm_sockaddr_len(addr->sa.sa_family));
 
-	ret = rcm_ucma_bind(&channel->ucma, id->handle, &addr->sa,
-			    rcm_sockaddr_len(addr->sa.sa_family));
-	rcm_channel_put(channel);
 	return ret ? ret : rcm_attach(id);
 }
 
@@ -197,7 +159,7 @@ int rcm_id_bind(struct rcm_id *id, const struct sockaddr *from)
 		return -EAFNOSUPPORT;
 	if (!claim_bind(id))
 		return -EINVAL;
-	ret = id->has_handle ? bind_in_kernel(id, &addr) : bind_here(id, &addr);
+	ret = rcm_kernel_has(id) ? bind_in_kernel(id, &addr) : bind_here(id, &addr);
 	if (ret) {
 		rcm_lock_acquire(&id->lock);
 		id->bound = false;

@@ -10,6 +10,7 @@
 #include "cm/ece.h"
 #include "cm/endpoint.h"
 #include "cm/id.h"
+#include "cm/kernel.h"
 #include "cm/life.h"
 #include "cm/migrate.h"
 #include "cm/sync.h"
@@ -17,10 +18,8 @@
 
 int rcm_listen(struct rcm_id *id, int backlog)
 {
-	struct rcm_channel *kernel = rcm_id_kernel(id);
-	int ret = kernel ? rcm_ucma_listen(&kernel->ucma, id->handle, backlog) : -ENODEV;
+	int ret = rcm_kernel_give(id, rcm_ucma_listen, backlog);
 
-	rcm_channel_put(kernel);
 	/* An id that was not bound has a port now. */
 	return ret ? ret : rcm_attach(id);
 }
@@ -45,7 +44,7 @@ static void keep_depths(struct rcm_id *id, const struct rdma_conn_param *asked)
  * synchronous. */
 static int follow_listener(struct rcm_id *id, struct rcm_id *listener)
 {
-	struct rcm_channel *to = rcm_id_is_sync(listener) ? NULL : rcm_id_kernel(listener);
+	struct rcm_channel *to = rcm_id_is_sync(listener) ? NULL : rcm_id_channel(listener);
 	int ret = rcm_id_migrate(id, to);
 
 	rcm_channel_put(to);

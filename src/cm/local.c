@@ -10,6 +10,7 @@
 
 #include "base/limits.h"
 #include "cm/id.h"
+#include "cm/kernel.h"
 #include "sakernel/sa_kernel.h"
 
 static bool has_entry(const char *dir_name)
@@ -114,14 +115,14 @@ int rcm_local_bind(union rcm_sockaddr *addr, enum rdma_port_space ps, struct rcm
 }
 
 /* Of an id that the kernel bound: by the GID that the kernel tells. */
-static int port_from_kernel(struct rcm_id *id, struct rcm_channel *channel, struct rcm_sa_port *ret_port)
+static int port_from_kernel(struct rcm_id *id, struct rcm_sa_port *ret_port)
 {
 	const struct sockaddr_ib *ib;
 	struct rcm_ucma_addr addr;
 	struct rcm_gid gid;
 	int ret;
 
-	ret = rcm_ucma_query_gid(&channel->ucma, id->handle, &addr);
+	ret = rcm_kernel_give(id, rcm_ucma_query_gid, &addr);
 	if (ret)
 		return ret;
 	if (!addr.node_guid || addr.src.ss_family != AF_IB)
@@ -135,20 +136,17 @@ static int port_from_kernel(struct rcm_id *id, struct rcm_channel *channel, stru
 
 static int port_of(struct rcm_id *id, struct rcm_sa_port *ret_port)
 {
-	struct rcm_channel *channel;
 	struct rcm_sa_port port;
 	int ret = 0;
 
 	rcm_lock_acquire(&id->lock);
-	channel = rcm_channel_ref(id->channel);
 	port = id->port;
 	rcm_lock_release(&id->lock);
 	/* rdma_resolve_addr() binds an id too, so the kernel is asked in any case. */
-	if (id->has_handle)
-		ret = port_from_kernel(id, channel, &port);
+	if (rcm_kernel_has(id))
+		ret = port_from_kernel(id, &port);
 	else if (!port.number)
 		ret = -EINVAL;
-	rcm_channel_put(channel);
 	if (!ret)
 		*ret_port = port;
 	return ret;

@@ -7,6 +7,7 @@
 
 #include "addr/sockaddr.h"
 #include "cm/id.h"
+#include "cm/kernel.h"
 #include "cm/table.h"
 #include "verbs/qp.h"
 
@@ -34,7 +35,6 @@ static void forget(struct rcm_id *id, struct rcm_mcast *mcast)
 int rcm_mcast_join(struct rcm_id *id, const struct sockaddr *addr, uint16_t flags, void *context)
 {
 	struct rcm_mcast *mcast = calloc(1, sizeof(*mcast));
-	struct rcm_channel *kernel = NULL;
 	uint32_t handle;
 	int ret;
 
@@ -51,10 +51,8 @@ int rcm_mcast_join(struct rcm_id *id, const struct sockaddr *addr, uint16_t flag
 	rcm_lock_acquire(&id->lock);
 	LIST_INSERT_HEAD(&id->mcasts, mcast, link);
 	rcm_lock_release(&id->lock);
-	kernel = rcm_id_kernel(id);
-	ret = kernel ? rcm_ucma_join_mcast(&kernel->ucma, id->handle, mcast->uid, &mcast->addr.sa,
-					   rcm_sockaddr_len(mcast->addr.sa.sa_family), flags, &handle) : -ENODEV;
-	rcm_channel_put(kernel);
+	ret = rcm_kernel_give(id, rcm_ucma_join_mcast, mcast->uid, &mcast->addr.sa,
+			      rcm_sockaddr_len(mcast->addr.sa.sa_family), flags, &handle);
 	if (ret) {
 		forget(id, mcast);
 		return ret;
@@ -65,11 +63,18 @@ int rcm_mcast_join(struct rcm_id *id, const struct sockaddr *addr, uint16_t flag
 	return 0;
 }
 
+/* The membership has a handle of its own. */
+static int mcast_leave_in_kernel(const struct rcm_ucma *ucma, uint32_t handle, const struct rcm_mcast *mcast)
+{
+	uint32_t events;
+
+	(void)handle;
+	return rcm_ucma_leave_mcast(ucma, mcast->handle, &events);
+}
+
 int rcm_mcast_leave(struct rcm_id *id, const struct sockaddr *addr)
 {
-	struct rcm_channel *kernel;
 	struct rcm_mcast *mcast;
-	uint32_t events;
 	int ret;
 
 	rcm_lock_acquire(&id->lock);
@@ -81,9 +86,7 @@ int rcm_mcast_leave(struct rcm_id *id, const struct sockaddr *addr)
 		return -EADDRNOTAVAIL;
 	if (mcast->attached && id->pub.qp)
 		rcm_qp_detach_mcast(id->pub.qp, &mcast->gid, mcast->lid);
-	kernel = rcm_id_kernel(id);
-	ret = kernel ? rcm_ucma_leave_mcast(&kernel->ucma, mcast->handle, &events) : -ENODEV;
-	rcm_channel_put(kernel);
+	ret = rcm_kernel_give(id, mcast_leave_in_kernel, mcast);
 	forget(id, mcast);
 	return ret;
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cm/id.h"
+#include "cm/kernel.h"
 #include "resolve/request.h"
 
 static_assert((int)RAI_SOURCE_CONFIGURED == RCM_DNS_CONFIGURED &&
@@ -36,21 +37,6 @@ static int set_own(struct rcm_options *options, int name, uint32_t value)
 	}
 }
 
-static int set_in_kernel(struct rcm_id *id, int level, int name, const void *value, size_t len)
-{
-	struct rcm_channel *channel;
-	int ret;
-
-	if (!id->has_handle)
-		return -ENODEV;
-	rcm_lock_acquire(&id->lock);
-	channel = rcm_channel_ref(id->channel);
-	rcm_lock_release(&id->lock);
-	ret = rcm_ucma_set_option(&channel->ucma, id->handle, level, name, value, len);
-	rcm_channel_put(channel);
-	return ret;
-}
-
 int rcm_option_set(struct rcm_id *id, int level, int name, const void *value, size_t len)
 {
 	uint32_t number;
@@ -59,7 +45,7 @@ int rcm_option_set(struct rcm_id *id, int level, int name, const void *value, si
 	if (!value)
 		return -EINVAL;
 	if (level == RDMA_OPTION_ID || level == RDMA_OPTION_IB)
-		return set_in_kernel(id, level, name, value, len);
+		return rcm_kernel_give(id, rcm_ucma_set_option, level, name, value, len);
 	if (level != RDMA_OPTION_RAI || name < RAI_OPTION_DEADLINE_MS || name > RAI_OPTION_SOURCE)
 		return -ENOSYS;
 	if (len != sizeof(number))

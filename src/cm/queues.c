@@ -6,17 +6,13 @@
 
 #include "cm/ece.h"
 #include "cm/id.h"
+#include "cm/kernel.h"
 #include "verbs/device.h"
 #include "verbs/qp.h"
 
 int rcm_queues_init_attr(struct rcm_id *id, struct ibv_qp_attr *attr, int *ret_mask)
 {
-	struct rcm_channel *kernel = rcm_id_kernel(id);
-	int ret = kernel ? rcm_ucma_init_qp_attr(&kernel->ucma, id->handle, attr->qp_state, attr, ret_mask) :
-		  -ENODEV;
-
-	rcm_channel_put(kernel);
-	return ret;
+	return rcm_kernel_give(id, rcm_ucma_init_qp_attr, attr->qp_state, attr, ret_mask);
 }
 
 static int move_to(struct rcm_id *id, struct ibv_qp *qp, enum ibv_qp_state state, int reads)

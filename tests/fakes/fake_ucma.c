@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <sys/eventfd.h>
 #include <sys/queue.h>
@@ -59,6 +60,7 @@ static bool is_lenient;
 static int open_result;
 static struct rdma_ucm_query_addr_resp bound;
 static char failure[256];
+static void (*_Atomic before)(uint32_t command);
 
 static void note_failure(const char *what, uint32_t command)
 {
@@ -206,7 +208,7 @@ static int migrate_id(int fd, const uint8_t *body, uint16_t room)
 {
 	const struct rdma_ucm_migrate_id *in = (const void *)body;
 	struct rdma_ucm_migrate_resp out;
-	struct fake_id *id = find_id(in->id);
+	struct fake_id *id = find_id(in->id), *member;
 	struct fake_event *event;
 
 	if (!id || id->fd != (int)in->fd)
@@ -220,6 +222,9 @@ static int migrate_id(int fd, const uint8_t *body, uint16_t room)
 		ring(fd);
 	}
 	id->fd = fd;
+	LIST_FOREACH(member, &ids, link)
+		if (member->member == in->id)
+			member->fd = fd;
 	write_answer(RDMA_USER_CM_CMD_MIGRATE_ID, body, room, &out, sizeof(out));
 	return 0;
 }
@@ -254,12 +259,51 @@ static void answer_qp_attr(const uint8_t *body, uint16_t room)
 	write_answer(RDMA_USER_CM_CMD_INIT_QP_ATTR, body, room, &attr, sizeof(attr));
 }
 
+/* Where in its body a command says which id it is for; -1: nowhere that matters. */
+static int id_offset(uint32_t command)
+{
+#define CASE(number, type) case RDMA_USER_CM_CMD_##number: return offsetof(struct rdma_ucm_##type, id)
+	switch (command) {
+	CASE(DESTROY_ID, destroy_id);
+	CASE(BIND, bind);
+	CASE(RESOLVE_ADDR, resolve_addr);
+	CASE(RESOLVE_ROUTE, resolve_route);
+	CASE(QUERY, query);
+	CASE(CONNECT, connect);
+	CASE(LISTEN, listen);
+	CASE(ACCEPT, accept);
+	CASE(REJECT, reject);
+	CASE(DISCONNECT, disconnect);
+	CASE(INIT_QP_ATTR, init_qp_attr);
+	CASE(SET_OPTION, set_option);
+	CASE(NOTIFY, notify);
+	CASE(JOIN_MCAST, join_mcast);
+	CASE(LEAVE_MCAST, destroy_id);
+	default: return -1;
+	}
+#undef CASE
+}
+
+static bool is_elsewhere(int fd, uint32_t command, const uint8_t *body)
+{
+	const struct fake_id *id;
+	uint32_t handle;
+
+	if (id_offset(command) < 0)
+		return false;
+	memcpy(&handle, body + id_offset(command), sizeof(handle));
+	id = find_id(handle);
+	return id && id->fd != fd;
+}
+
 /* What a small kernel would do with a command that no step is about. */
 static int serve(int fd, uint32_t command, const uint8_t *body, uint16_t room)
 {
 	static const uint8_t zeros[BODY_MAX];
 	struct rdma_ucm_create_id_resp created = { .id = last_handle + 1 };
 
+	if (is_elsewhere(fd, command, body))
+		return -EINVAL;
 	switch (command) {
 	case RDMA_USER_CM_CMD_CREATE_ID:
 		add_id(created.id, ((const struct rdma_ucm_create_id *)(const void *)body)->uid, fd);
@@ -359,12 +403,16 @@ static int fake_command(int fd, const void *bytes, size_t len)
 {
 	struct rdma_ucm_cmd_hdr hdr;
 	_Alignas(8) uint8_t body[BODY_MAX];
+	void (*hook)(uint32_t command);
 	int ret = -EINVAL;
 
-	pthread_mutex_lock(&mutex);
 	if (len < sizeof(hdr))
-		goto out;
+		return ret;
 	memcpy(&hdr, bytes, sizeof(hdr));
+	hook = atomic_load(&before);
+	if (hook && hdr.cmd != RDMA_USER_CM_CMD_GET_EVENT)
+		hook(hdr.cmd);
+	pthread_mutex_lock(&mutex);
 	if (hdr.in + sizeof(hdr) > len || hdr.in > sizeof(body) || hdr.cmd >= COMMANDS)
 		goto out;
 	memcpy(body, (const uint8_t *)bytes + sizeof(hdr), hdr.in);
@@ -430,6 +478,7 @@ void rcm_fake_ucma_done(void)
 	unsigned left_fds = open_fds;
 
 	rcm_ucma_replace(NULL);
+	atomic_store(&before, NULL);
 	while ((step = TAILQ_FIRST(&script))) {
 		note_failure("a step was not played", step->command);
 		TAILQ_REMOVE(&script, step, link);
@@ -449,6 +498,11 @@ void rcm_fake_ucma_done(void)
 		note_failure("a descriptor was not closed", left_fds);
 	if (failure[0])
 		fail_msg("fake kernel: %s", failure);
+}
+
+void rcm_fake_ucma_before(void (*hook)(uint32_t command))
+{
+	atomic_store(&before, hook);
 }
 
 void rcm_fake_ucma_lenient(bool lenient)

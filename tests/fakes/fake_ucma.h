@@ -6,8 +6,9 @@
  * step's answer through the command's response pointer. Its descriptors are real: readable while an event waits, so an
  * event channel can be built on them. Anything left over at the end, or sent without a step, fails the test.
  *
- * Lenient, it also serves what the script doesn't name, as a small kernel would: handles are given and counted, events
- * follow a migrated id, DESTROY_ID tells how many events were read. Any thread may use it.
+ * Lenient, it also serves what the script doesn't name, as a small kernel would: handles are given and counted, an id is
+ * known on one descriptor only, events follow a migrated id, DESTROY_ID tells how many events were read. Any thread may
+ * use it.
  */
 #pragma once
 
@@ -61,6 +62,10 @@ uint32_t rcm_fake_ucma_connect_request(uint32_t listener, const struct rdma_ucm_
 uint32_t rcm_fake_ucma_last_handle(void);
 unsigned rcm_fake_ucma_ids(void);
 size_t rcm_fake_ucma_last_body(void *body, size_t max);
+
+/* Called before a command is taken (GET_EVENT aside), on its thread, so that something else can come first; NULL: no
+ * more. */
+void rcm_fake_ucma_before(void (*hook)(uint32_t command));
 
 /* How often a command was taken so far. */
 unsigned rcm_fake_ucma_count(uint32_t command);

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The kernel's side of an id: its beginning and end there, and the one way to give it a command. */
+#include "cm/kernel.h"
+
+#include <errno.h>
+
+#include "base/log.h"
+#include "cm/id.h"
+#include "cm/table.h"
+
+static void kernel_set_handle(struct rcm_id *id, uint32_t handle)
+{
+	rcm_lock_acquire(&id->lock);
+	id->handle = handle;
+	id->has_handle = true;
+	rcm_lock_release(&id->lock);
+}
+
+int rcm_kernel_create(struct rcm_id *id)
+{
+	struct rcm_channel *channel = rcm_id_channel(id);
+	uint32_t handle;
+	int ret = 0;
+
+	if (channel->ucma.fd < 0)
+		goto out;
+	ret = rcm_table_add(id, &id->uid);
+	if (ret)
+		goto out;
+	ret = rcm_ucma_create_id(&channel->ucma, id->uid, id->pub.ps, id->pub.qp_type, &handle);
+	if (ret)
+		rcm_table_remove(id->uid);
+	else
+		kernel_set_handle(id, handle);
+out:
+	rcm_channel_put(channel);
+	return ret;
+}
+
+int rcm_kernel_adopt(struct rcm_id *id, uint32_t handle)
+{
+	int ret = rcm_table_add(id, &id->uid);
+
+	if (!ret)
+		kernel_set_handle(id, handle);
+	return ret;
+}
+
+/* The last command of a dead id lets it go. */
+static void kernel_wait_commands(struct rcm_id *id)
+{
+	rcm_lock_acquire(&id->lock);
+	while (id->commands)
+		rcm_lock_wait(&id->lock, &id->changed);
+	rcm_lock_release(&id->lock);
+}
+
+void rcm_kernel_end(struct rcm_id *id)
+{
+	struct rcm_channel *channel;
+	uint32_t events;
+	int ret;
+
+	rcm_table_remove(id->uid);
+	if (!rcm_kernel_has(id))
+		return;
+	kernel_wait_commands(id);
+	channel = rcm_id_channel(id);
+	ret = rcm_ucma_destroy_id(&channel->ucma, id->handle, &events);
+	if (ret)
+		rcm_info("DESTROY_ID of handle %u: errno %d", id->handle, -ret);
+	rcm_channel_put(channel);
+}
+
+bool rcm_kernel_has(struct rcm_id *id)
+{
+	bool has;
+
+	rcm_lock_acquire(&id->lock);
+	has = id->has_handle;
+	rcm_lock_release(&id->lock);
+	return has;
+}
+
+/* Gives it on the channel that the id is on, if it can be given at all. */
+static bool kernel_begin_locked(struct rcm_kernel_try *try) RCM_REQUIRES(try->id->lock)
+{
+	struct rcm_id *id = try->id;
+
+	rcm_lock_assert_held(&id->lock);
+	try->ret = id->dead ? -EINVAL : id->has_handle ? 0 : -ENODEV;
+	if (try->ret)
+		return false;
+	id->commands++;
+	try->channel = rcm_channel_ref(id->channel);
+	try->ucma = &try->channel->ucma;
+	try->handle = id->handle;
+	return true;
+}
+
+/* The kernel knows an id on one descriptor only: true where it was not this one any more. */
+static bool kernel_finish_locked(struct rcm_kernel_try *try) RCM_REQUIRES(try->id->lock)
+{
+	struct rcm_id *id = try->id;
+
+	rcm_lock_assert_held(&id->lock);
+	if (!--id->commands)
+		pthread_cond_broadcast(&id->changed);
+	return try->ret == -EINVAL && try->channel != id->channel;
+}
+
+bool rcm_kernel_try(struct rcm_kernel_try *try)
+{
+	struct rcm_channel *last = try->channel;
+	struct rcm_id *id = try->id;
+	bool given;
+
+	rcm_lock_acquire(&id->lock);
+	given = !last || kernel_finish_locked(try);
+	if (given)
+		given = kernel_begin_locked(try);
+	rcm_lock_release(&id->lock);
+	/* What the kernel has ready is taken over before an event of ours is queued. */
+	atomic_store_explicit(&id->kernel_busy, true, memory_order_relaxed);
+	rcm_channel_put(last);
+	return given;
+}

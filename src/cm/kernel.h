@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The kernel's side of an id: its beginning and end there, and the one way to give it a command. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ucma/ucma.h"
+
+struct rcm_channel;
+struct rcm_id;
+
+/* Makes the kernel's id, where the channel that id is on has a kernel side: 0, -ENOMEM, what CREATE_ID said. */
+int rcm_kernel_create(struct rcm_id *id);
+
+/* Takes over a kernel's id that exists already, which doesn't know this one by uid before ACCEPT: 0, -ENOMEM. */
+int rcm_kernel_adopt(struct rcm_id *id, uint32_t handle);
+
+/* Waits for commands under way, then ends it; id is dead: no other command is given. Where there is none: nothing. */
+void rcm_kernel_end(struct rcm_id *id);
+
+/* Whether it has, or had, a kernel side. */
+bool rcm_kernel_has(struct rcm_id *id);
+
+/*
+ * Gives the kernel a command for id, on the descriptor of the channel that the id is on: rcm_kernel_give(id,
+ * rcm_ucma_listen, backlog). Where the id was moved to another channel meanwhile, which the kernel refuses, it is given
+ * again. While a command is under way, the kernel's id isn't ended, so its handle names no other one.
+ * Returns what the command did; -ENODEV: the id never had a kernel side; -EINVAL: it is being destroyed
+ * (rcm_id_is_dead()), and no command was given. No lock held.
+ */
+#define rcm_kernel_give(id, command, ...) ({ \
+	struct rcm_kernel_try try_ = { (id) }; \
+	\
+	while (rcm_kernel_try(&try_)) \
+		try_.ret = command(try_.ucma, try_.handle, ##__VA_ARGS__); \
+	try_.ret; \
+})
+
+/* One command on its way. */
+struct rcm_kernel_try {
+	struct rcm_id *id;
+	struct rcm_channel *channel;		/* a reference while it is under way */
+	const struct rcm_ucma *ucma;
+	uint32_t handle;
+	int ret;
+};
+
+/* Whether the command is to be given now, on try->ucma: the first time, and again where ret came of a migration. */
+bool rcm_kernel_try(struct rcm_kernel_try *try);
