@@ -33,9 +33,9 @@ static const struct argp_option options[] = {
 	{ "port", 'p', "PORT", 0, "With --sa: ask through this port only, DEVICE/PORT (mlx5_0/1) or its GID; "
 	  "otherwise through every active InfiniBand port", 0 },
 	{ "family", 'f', "FAMILY", 0, "Only addresses of inet or inet6; ib reads NODE as a GID", 0 },
-	{ "passive", 'P', NULL, 0, "Addresses to listen at; NODE may be left out", 0 },
-	{ "timeout", 't', "SECONDS", 0, "Give up after so long (0.5); 0: never. Without it: as resolv.conf says, "
-	  "4 seconds for the SA", 0 },
+	{ "passive", 'P', NULL, 0, "Addresses to listen at; with '' as NODE the wildcard ones", 0 },
+	{ "timeout", 't', "SECONDS", 0, "Give up after so long, 0.5 for half a second, 0 for never; otherwise names "
+	  "take as long as resolv.conf says, and the SA 4 seconds", 0 },
 	{ "json", 'j', NULL, 0, "Print one JSON object", 0 },
 	{ 0 }
 };
@@ -105,7 +105,7 @@ static void check(struct argp_state *state, const struct resolve *r)
 	if (!r->sa && !r->node && !r->passive)
 		argp_error(state, "NODE is missing");
 	if (!r->sa && !r->node && !r->service)
-		argp_error(state, "--passive without NODE needs a SERVICE");
+		argp_error(state, "--passive without NODE needs a SERVICE: rai resolve -P '' SERVICE");
 	if (r->family == AF_IB && !r->node)
 		argp_error(state, "--family ib needs a NODE, a GID");
 	if (r->family == AF_IB && !is_gid(r->node))
@@ -280,7 +280,7 @@ int cli_resolve(int argc, char **argv)
 
 	if (argp_parse(&argp, argc, argv, 0, NULL, &r))
 		return CLI_FAILED;
-	/* Names resolve where there is no RDMA device, too; who set the variable knows better. */
+	/* Names resolve where there is no RDMA device, too; a user that set the variable knows better. */
 	if (setenv("RAI_DEVICELESS", "1", 0) < 0)
 		return fail("environment", strerror(errno), CLI_FAILED);
 	return resolve(&r);

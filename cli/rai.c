@@ -15,7 +15,7 @@ static const struct verb {
 	const char *summary;
 	int (*run)(int argc, char **argv);
 } verbs[] = {
-	{ "resolve", "resolve a host name, or a service record of the InfiniBand SA", cli_resolve },
+	{ "resolve", "find the addresses of a host name, or of a service of the SA", cli_resolve },
 };
 
 #define VERBS (sizeof(verbs) / sizeof(verbs[0]))
@@ -46,7 +46,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		state->next = state->argc;	/* the rest is the verb's */
 		return 0;
 	case ARGP_KEY_NO_ARGS:
-		argp_error(state, "a command is missing");
+		argp_error(state, "a command is missing, such as: rai resolve NAME");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -78,7 +78,7 @@ int main(int argc, char **argv)
 	static const struct argp argp = {
 		.parser = parse,
 		.args_doc = "COMMAND [ARGUMENT...]",
-		.doc = "Ask what RDMA addresses resolve to.\v ",
+		.doc = "Resolve host names and InfiniBand services to RDMA addresses.\v ",
 		.help_filter = help_verbs,
 	};
 	struct choice choice = { 0 };

@@ -38,7 +38,7 @@ enum rdma_cm_event_type {
 	RDMA_CM_EVENT_ADDR_CHANGE,
 	RDMA_CM_EVENT_TIMEWAIT_EXIT,
 	RDMA_CM_EVENT_ADDRINFO_RESOLVED,	/* status 0, param.arg: number of results found */
-	RDMA_CM_EVENT_ADDRINFO_ERROR,		/* status -errno, param.arg: EAI_* code or MAD status */
+	RDMA_CM_EVENT_ADDRINFO_ERROR,		/* status -errno, (int)param.arg: EAI_* code or MAD status */
 	RDMA_CM_EVENT_USER,			/* from rdma_write_cm_event() */
 	RDMA_CM_EVENT_INTERNAL			/* never delivered */
 };
@@ -90,7 +90,10 @@ struct rdma_route {
 	int num_paths;
 };
 
-/* fd is readable exactly when rdma_get_cm_event() would return an event at once; set O_NONBLOCK on it by fcntl(2). */
+/*
+ * fd is readable exactly when rdma_get_cm_event() would return an event at once. Edge-triggered watchers are woken by
+ * each event that finds the queue empty. Set O_NONBLOCK on it by fcntl(2); don't read or close it.
+ */
 struct rdma_event_channel {
 	int fd;
 };
@@ -196,7 +199,7 @@ void rdma_destroy_event_channel(struct rdma_event_channel *channel);
 /*
  * Takes the next event; waits for one unless channel->fd has O_NONBLOCK. Every event taken is to be acked. errno:
  *   EAGAIN   none is due and the descriptor has O_NONBLOCK
- *   EINTR    a signal handler installed without SA_RESTART ran while it waited
+ *   EINTR    a signal handler ran while it waited; one with SA_RESTART may interrupt it, too: try again
  *   EINVAL   NULL
  */
 int rdma_get_cm_event(struct rdma_event_channel *channel, struct rdma_cm_event **event);
