@@ -6,7 +6,7 @@
 
 #include "addr/build.h"
 #include "api/api.h"
-#include "cm/id.h"
+#include "api/door.h"
 #include "cm/lookup.h"
 #include "cm/sync.h"
 #include "resolve/request.h"
@@ -19,34 +19,23 @@ enum {
 int rdma_resolve_addrinfo(struct rdma_cm_id *id, const char *node, const char *service,
 			  const struct rdma_addrinfo *hints)
 {
-	int state = rcm_enter(), ret = -EINVAL;
-	struct rcm_id *own;
+	struct rcm_door door = rcm_door_enter(id);
+	int ret = -EINVAL;
 
-	if (!id)
-		goto out;
-	own = rcm_id_ref(rcm_id_of(id));
-	ret = rcm_lookup_start(own, node, service, hints);
+	if (door.id)
+		ret = rcm_lookup_start(door.id, node, service, hints);
 	if (!ret)
-		ret = rcm_sync_complete(own, OUTCOMES);
+		ret = rcm_sync_complete(door.id, OUTCOMES);
 	if (ret == -EINTR)
-		rcm_lookup_abandon(own);
-	rcm_id_put(own);
-out:
-	return rcm_leave(state, ret);
+		rcm_lookup_abandon(door.id);
+	return rcm_door_leave(&door, ret);
 }
 
 int rdma_query_addrinfo(struct rdma_cm_id *id, struct rdma_addrinfo **info)
 {
-	int state = rcm_enter(), ret = -EINVAL;
-	struct rcm_id *own;
+	struct rcm_door door = rcm_door_enter(id);
 
-	if (!id || !info)
-		goto out;
-	own = rcm_id_ref(rcm_id_of(id));
-	ret = rcm_lookup_query(own, info);
-	rcm_id_put(own);
-out:
-	return rcm_leave(state, ret);
+	return rcm_door_leave(&door, door.id && info ? rcm_lookup_query(door.id, info) : -EINVAL);
 }
 
 void rdma_freeaddrinfo(struct rdma_addrinfo *res)
@@ -56,16 +45,9 @@ void rdma_freeaddrinfo(struct rdma_addrinfo *res)
 
 int rai_cancel(struct rdma_cm_id *id)
 {
-	int state = rcm_enter(), ret = -EINVAL;
-	struct rcm_id *own;
+	struct rcm_door door = rcm_door_enter(id);
 
-	if (!id)
-		goto out;
-	own = rcm_id_ref(rcm_id_of(id));
-	ret = rcm_lookup_cancel(own);
-	rcm_id_put(own);
-out:
-	return rcm_leave(state, ret);
+	return rcm_door_leave(&door, door.id ? rcm_lookup_cancel(door.id) : -EINVAL);
 }
 
 int rai_get_stats(struct rai_stats *stats, size_t size)

@@ -6,6 +6,7 @@
 #include <rdma/rai.h>
 
 #include "api/api.h"
+#include "api/door.h"
 #include "cm/id.h"
 #include "cm/local.h"
 #include "cm/wait.h"
@@ -55,17 +56,17 @@ int rdma_ack_cm_event(struct rdma_cm_event *event)
 
 int rdma_write_cm_event(struct rdma_cm_id *id, enum rdma_cm_event_type event, int status, uint64_t arg)
 {
+	struct rcm_door door = rcm_door_enter(id);
 	struct rcm_event *written;
-	int ret;
+	int ret = -EINVAL;
 
-	if (!id || event != RDMA_CM_EVENT_USER)
-		return rcm_result(-EINVAL);
-	ret = rcm_event_new_user(rcm_id_of(id), status, arg, &written);
-	if (!ret && !rcm_id_post(rcm_id_of(id), written)) {
+	if (door.id && event == RDMA_CM_EVENT_USER)
+		ret = rcm_event_new_user(door.id, status, arg, &written);
+	if (!ret && !rcm_id_post(door.id, written)) {
 		rcm_event_discard(written);
 		ret = -EINVAL;
 	}
-	return rcm_result(ret);
+	return rcm_door_leave(&door, ret);
 }
 
 const char *rdma_event_str(enum rdma_cm_event_type event)

@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "api/api.h"
+#include "api/door.h"
 #include "cm/life.h"
 #include "cm/local.h"
 #include "cm/migrate.h"
@@ -35,42 +36,52 @@ out:
 
 int rdma_destroy_id(struct rdma_cm_id *id)
 {
-	int state = rcm_enter();
+	struct rcm_door door = rcm_door_enter(id);
 
-	return rcm_leave(state, id ? rcm_id_destroy(rcm_id_of(id)) : -EINVAL);
+	return rcm_door_leave(&door, door.id ? rcm_id_destroy(door.id) : -EINVAL);
 }
 
 int rdma_migrate_id(struct rdma_cm_id *id, struct rdma_event_channel *channel)
 {
-	int state = rcm_enter(), ret = -EINVAL;
+	struct rcm_door door = rcm_door_enter(id);
+	int ret = -EINVAL;
 
-	if (id)
-		ret = rcm_id_migrate(rcm_id_of(id), channel ? rcm_channel_of(channel) : NULL);
-	return rcm_leave(state, ret);
+	if (door.id)
+		ret = rcm_id_migrate(door.id, channel ? rcm_channel_of(channel) : NULL);
+	return rcm_door_leave(&door, ret);
 }
 
 int rdma_bind_addr(struct rdma_cm_id *id, struct sockaddr *addr)
 {
-	int state = rcm_enter();
+	struct rcm_door door = rcm_door_enter(id);
 
-	return rcm_leave(state, id && addr ? rcm_id_bind(rcm_id_of(id), addr) : -EINVAL);
+	return rcm_door_leave(&door, door.id && addr ? rcm_id_bind(door.id, addr) : -EINVAL);
 }
 
 int rdma_set_option(struct rdma_cm_id *id, int level, int optname, void *optval, size_t optlen)
 {
-	int state = rcm_enter(), ret = -EINVAL;
+	struct rcm_door door = rcm_door_enter(id);
+	int ret = -EINVAL;
 
-	if (id)
-		ret = rcm_option_set(rcm_id_of(id), level, optname, optval, optlen);
-	return rcm_leave(state, ret);
+	if (door.id)
+		ret = rcm_option_set(door.id, level, optname, optval, optlen);
+	return rcm_door_leave(&door, ret);
 }
 
 __be16 rdma_get_src_port(struct rdma_cm_id *id)
 {
-	return id ? rcm_sockaddr_port(rdma_get_local_addr(id)) : 0;
+	struct rcm_door door = rcm_door_enter(id);
+	__be16 port = door.id ? rcm_sockaddr_port(rdma_get_local_addr(&door.id->pub)) : 0;
+
+	rcm_door_leave(&door, 0);
+	return port;
 }
 
 __be16 rdma_get_dst_port(struct rdma_cm_id *id)
 {
-	return id ? rcm_sockaddr_port(rdma_get_peer_addr(id)) : 0;
+	struct rcm_door door = rcm_door_enter(id);
+	__be16 port = door.id ? rcm_sockaddr_port(rdma_get_peer_addr(&door.id->pub)) : 0;
+
+	rcm_door_leave(&door, 0);
+	return port;
 }

@@ -4,31 +4,27 @@
 
 #include <errno.h>
 
-#include "api/api.h"
-#include "cm/id.h"
+#include "api/door.h"
 #include "cm/sync.h"
 
-static int join(struct rdma_cm_id *id, const struct sockaddr *addr, uint16_t flags, void *context)
+static int mcast_join(struct rcm_id *id, const struct sockaddr *addr, uint16_t flags, void *context)
 {
-	struct rcm_id *own = rcm_id_ref(rcm_id_of(id));
-	int ret = rcm_mcast_join(own, addr, flags, context);
+	int ret = rcm_mcast_join(id, addr, flags, context);
 
-	if (!ret)
-		ret = rcm_sync_complete(own, RCM_SYNC_MCAST);
-	rcm_id_put(own);
-	return ret;
+	return ret ? ret : rcm_sync_complete(id, RCM_SYNC_MCAST);
 }
 
 int rdma_join_multicast(struct rdma_cm_id *id, struct sockaddr *addr, void *context)
 {
-	int state = rcm_enter(), ret = -EINVAL;
+	struct rcm_door door = rcm_door_enter(id);
+	int ret = -EINVAL;
 
-	if (id && addr)
-		ret = join(id, addr, RDMA_MC_JOIN_FLAG_FULLMEMBER, context);
-	return rcm_leave(state, ret);
+	if (door.id && addr)
+		ret = mcast_join(door.id, addr, RDMA_MC_JOIN_FLAG_FULLMEMBER, context);
+	return rcm_door_leave(&door, ret);
 }
 
-static int join_ex(struct rdma_cm_id *id, const struct rdma_cm_join_mc_attr_ex *attr, void *context)
+static int mcast_join_ex(struct rcm_id *id, const struct rdma_cm_join_mc_attr_ex *attr, void *context)
 {
 	uint32_t flags = RDMA_MC_JOIN_FLAG_FULLMEMBER;
 
@@ -40,19 +36,20 @@ static int join_ex(struct rdma_cm_id *id, const struct rdma_cm_join_mc_attr_ex *
 		flags = attr->join_flags;
 	if (flags >= RDMA_MC_JOIN_FLAG_RESERVED)
 		return -EINVAL;
-	return join(id, attr->addr, (uint16_t)flags, context);
+	return mcast_join(id, attr->addr, (uint16_t)flags, context);
 }
 
 int rdma_join_multicast_ex(struct rdma_cm_id *id, struct rdma_cm_join_mc_attr_ex *mc_join_attr, void *context)
 {
-	int state = rcm_enter();
+	struct rcm_door door = rcm_door_enter(id);
 
-	return rcm_leave(state, id && mc_join_attr ? join_ex(id, mc_join_attr, context) : -EINVAL);
+	return rcm_door_leave(&door, door.id && mc_join_attr ? mcast_join_ex(door.id, mc_join_attr, context) :
+				     -EINVAL);
 }
 
 int rdma_leave_multicast(struct rdma_cm_id *id, struct sockaddr *addr)
 {
-	int state = rcm_enter();
+	struct rcm_door door = rcm_door_enter(id);
 
-	return rcm_leave(state, id && addr ? rcm_mcast_leave(rcm_id_of(id), addr) : -EINVAL);
+	return rcm_door_leave(&door, door.id && addr ? rcm_mcast_leave(door.id, addr) : -EINVAL);
 }

@@ -141,11 +141,6 @@ void rcm_detach(struct rcm_id *id)
 	rcm_device_put(device);
 }
 
-int rcm_attach_devices(struct ibv_context ***ret_list, int *ret_count)
-{
-	return rcm_device_list_open(ret_list, ret_count);
-}
-
 static struct rcm_device *device_of(struct rcm_id *id)
 {
 	struct rcm_device *device;

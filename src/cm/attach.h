@@ -19,9 +19,6 @@ int rcm_attach_paths(struct rcm_id *id);
 /* Gives up device and paths. */
 void rcm_detach(struct rcm_id *id);
 
-/* rdma_get_devices(): 0, -ENODEV, -ENOMEM; the list is the caller's, its contexts stay open. */
-int rcm_attach_devices(struct ibv_context ***ret_list, int *ret_count);
-
 /* The device's limits for RDMA reads and atomics in flight; 0 where it is bound to none. */
 uint8_t rcm_attach_max_responder_resources(struct rcm_id *id);
 uint8_t rcm_attach_max_initiator_depth(struct rcm_id *id);

@@ -110,29 +110,39 @@ const struct rcm_event_ops rcm_listen_request_ops = {
 	.free = rcm_kernel_event_free,
 };
 
-static int wait_for_request(struct rcm_id *listener, struct rcm_event **ret_event)
+static void channel_put(void *channel)
+{
+	rcm_channel_put(channel);
+}
+
+static int wait_for_request(struct rcm_id *listener, int cancel_state, struct rcm_event **ret_event)
 {
 	struct rcm_channel *channel;
+	volatile int ret = -EINVAL;		/* across what a cancellation cleans up */
 	bool sync;
-	int ret;
 
 	rcm_lock_acquire(&listener->lock);
 	sync = listener->sync;
 	channel = rcm_channel_ref(listener->channel);
 	rcm_lock_release(&listener->lock);
-	ret = sync ? rcm_channel_get(channel, ret_event) : -EINVAL;
-	rcm_channel_put(channel);
+	pthread_cleanup_push(channel_put, channel);
+	if (sync) {
+		pthread_setcancelstate(cancel_state, NULL);
+		ret = rcm_channel_get(channel, ret_event);
+		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+	}
+	pthread_cleanup_pop(1);
 	return ret;
 }
 
-int rcm_listen_get_request(struct rcm_id *listener, struct rcm_id **ret_id)
+int rcm_listen_get_request(struct rcm_id *listener, int cancel_state, struct rcm_id **ret_id)
 {
 	struct rcm_event *event;
 	struct rcm_id *id;
 	int ret;
 
 	rcm_sync_ack(listener);
-	ret = wait_for_request(listener, &event);
+	ret = wait_for_request(listener, cancel_state, &event);
 	if (ret)
 		return ret;
 	if (event->pub.event != RDMA_CM_EVENT_CONNECT_REQUEST) {

@@ -110,7 +110,7 @@ static void test_get_request_gives_a_synchronous_id_with_its_event(void **state)
 	(void)state;
 	assert_int_equal(rcm_listen(listener, 1), 0);
 	rcm_fake_ucma_connect_request(listener->handle, &param);
-	assert_int_equal(rcm_listen_get_request(listener, &id), 0);
+	assert_int_equal(rcm_listen_get_request(listener, PTHREAD_CANCEL_DISABLE, &id), 0);
 	assert_true(rcm_id_is_sync(id));
 	assert_ptr_not_equal(id->pub.channel, listener->pub.channel);
 	assert_int_equal(id->pub.event->event, RDMA_CM_EVENT_CONNECT_REQUEST);
@@ -124,7 +124,7 @@ static void test_get_request_of_asynchronous_listener_is_refused(void **state)
 	struct rcm_id *listener = rcm_world_id(RDMA_PS_TCP), *id;
 
 	(void)state;
-	assert_int_equal(rcm_listen_get_request(listener, &id), -EINVAL);
+	assert_int_equal(rcm_listen_get_request(listener, PTHREAD_CANCEL_DISABLE, &id), -EINVAL);
 	rcm_id_destroy(listener);
 }
 
@@ -134,7 +134,7 @@ static void test_get_request_honours_o_nonblock(void **state)
 
 	(void)state;
 	assert_int_equal(fcntl(listener->pub.channel->fd, F_SETFL, O_NONBLOCK), 0);
-	assert_int_equal(rcm_listen_get_request(listener, &id), -EAGAIN);
+	assert_int_equal(rcm_listen_get_request(listener, PTHREAD_CANCEL_DISABLE, &id), -EAGAIN);
 	rcm_id_destroy(listener);
 }
 
@@ -159,7 +159,7 @@ static void test_get_request_of_endpoint_has_a_queue_pair(void **state)
 
 	(void)state;
 	rcm_fake_ucma_connect_request(listener->handle, NULL);
-	assert_int_equal(rcm_listen_get_request(listener, &id), 0);
+	assert_int_equal(rcm_listen_get_request(listener, PTHREAD_CANCEL_DISABLE, &id), 0);
 	assert_non_null(id->pub.qp);
 	assert_int_equal(rcm_fake_verbs_state(id->pub.qp), IBV_QPS_INIT);
 	rcm_queues_destroy_qp(id);
@@ -176,7 +176,7 @@ static void test_get_request_without_queue_pair_is_rejected(void **state)
 	(void)state;
 	rcm_fake_verbs_fail(FAKE_CREATE_QP, ENOMEM);
 	rcm_fake_ucma_connect_request(listener->handle, NULL);
-	assert_int_equal(rcm_listen_get_request(listener, &id), -ENOMEM);
+	assert_int_equal(rcm_listen_get_request(listener, PTHREAD_CANCEL_DISABLE, &id), -ENOMEM);
 	assert_null(id);
 	assert_int_equal(rcm_fake_ucma_count(RDMA_USER_CM_CMD_REJECT), rejects + 1);
 	assert_int_equal(rcm_fake_ucma_ids(), 1);

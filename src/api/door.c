@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The door of the public calls on an id: each takes a reference first and gives it back last. */
+#include "api/door.h"
+
+#include "api/api.h"
+#include "cm/id.h"
+
+struct rcm_door rcm_door_enter(struct rdma_cm_id *id)
+{
+	struct rcm_id *own = id ? rcm_id_ref(rcm_id_of(id)) : NULL;
+
+	return (struct rcm_door){ .id = own, .cancel_state = rcm_enter() };
+}
+
+int rcm_door_leave(struct rcm_door *door, int ret)
+{
+	rcm_id_put(door->id);
+	return rcm_leave(door->cancel_state, ret);
+}
+
+void rcm_door_abandon(void *door)
+{
+	rcm_id_put(((struct rcm_door *)door)->id);
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The door of the public calls on an id: each takes a reference first and gives it back last. */
+#pragma once
+
+struct rcm_id;
+struct rdma_cm_id;
+
+/* A public call on its way. */
+struct rcm_door {
+	struct rcm_id *id;			/* a reference; NULL: the caller gave none */
+	int cancel_state;			/* the caller's; held off while the call runs, as by rcm_enter() */
+};
+
+/* First in a public call on an id (NULL too): from here on it stays whole, whoever destroys it. Nothing else in api/
+ * may look at the application's id; scripts/check-door proves it. */
+struct rcm_door rcm_door_enter(struct rdma_cm_id *id);
+
+/* Last in a public call on an id: as rcm_leave(), which tells of ret. */
+int rcm_door_leave(struct rcm_door *door, int ret);
+
+/* For a thread that is cancelled in a call (pthread_cleanup_push(3)); door: a struct rcm_door. */
+void rcm_door_abandon(void *door);
