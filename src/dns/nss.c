@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +13,7 @@
 #include "base/container.h"
 #include "base/limits.h"
 #include "base/log.h"
+#include "base/thread.h"
 #include "dns/eai.h"
 #include "dns/lookup.h"
 #include "loop/wake.h"
@@ -123,25 +123,12 @@ static void *work(void *arg)
 	return NULL;
 }
 
-/* Signals are the application's: its threads get them, not ours. */
 static int start_worker_locked(struct rcm_nss *nss)
 {
-	pthread_attr_t attr;
-	sigset_t all, before;
-	pthread_t thread;
-	int err = pthread_attr_init(&attr);
+	int err = rcm_thread_start("rai-nss", RCM_NSS_STACK, work, nss);
 
 	if (err)
-		return -err;
-	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	err = pthread_create(&thread, &attr, work, nss);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	pthread_attr_destroy(&attr);
-	if (err)
-		return -err;
-	pthread_setname_np(thread, "rai-nss");
+		return err;
 	nss->workers++;
 	nss->refs++;
 	return 0;

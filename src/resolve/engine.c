@@ -3,14 +3,15 @@
 #include "resolve/engine.h"
 
 #include <pthread.h>
-#include <signal.h>
 
 #include "addr/service.h"
 #include "base/container.h"
 #include "base/err.h"
 #include "base/fds.h"
+#include "base/limits.h"
 #include "base/lock.h"
 #include "base/log.h"
+#include "base/thread.h"
 #include "loop/wake.h"
 #include "resolve/config.h"
 #include "resolve/flight.h"
@@ -238,26 +239,6 @@ static void woken(struct rcm_wake *wake)
 	(void)wake;
 }
 
-/* The application's signal handlers must never run on a thread it doesn't know. */
-static int thread_start(struct rcm_engine *engine)
-{
-	sigset_t all, before;
-	pthread_attr_t attr;
-	pthread_t thread;
-	int ret;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	pthread_attr_init(&attr);
-	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	ret = pthread_create(&thread, &attr, run, engine);
-	if (!ret)
-		pthread_setname_np(thread, "rai-resolver");
-	pthread_attr_destroy(&attr);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return -ret;
-}
-
 static int loop_start(struct rcm_engine *engine)
 {
 	int ret;
@@ -271,7 +252,7 @@ static int loop_start(struct rcm_engine *engine)
 	ret = rcm_wake_init(&engine->loop, &self.wake, woken);
 	if (ret)
 		goto out_loop;
-	ret = thread_start(engine);
+	ret = rcm_thread_start("rai-resolver", RCM_THREAD_STACK, run, engine);
 	if (ret)
 		goto out_wake;
 	return 0;

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Threads of the library's own, started by threads of all kinds. */
+#include "base/thread.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/limits.h"
+#include "test.h"
+
+/* What the started thread found; started: it may end, as rcm_thread_start() has. */
+static struct {
+	atomic_bool started, done;
+	void *arg;
+	char name[16];
+	sigset_t blocked;
+	cpu_set_t processors;
+	int policy;
+} found;
+
+static void *look(void *arg)
+{
+	found.arg = arg;
+	while (!atomic_load(&found.started))
+		usleep(100);
+	pthread_getname_np(pthread_self(), found.name, sizeof(found.name));
+	pthread_sigmask(SIG_SETMASK, NULL, &found.blocked);
+	sched_getaffinity(0, sizeof(found.processors), &found.processors);
+	found.policy = sched_getscheduler(0);
+	atomic_store(&found.done, true);
+	return NULL;
+}
+
+/* Without ever sleeping, as a program does that polls. */
+static bool spin_until_done(void)
+{
+	time_t until = time(NULL) + 5;
+
+	while (!atomic_load(&found.done) && time(NULL) < until)
+		;
+	return atomic_load(&found.done);
+}
+
+static int start(void *(*fn)(void *))
+{
+	int ret;
+
+	memset(&found, 0, sizeof(found));
+	ret = rcm_thread_start("rai-test", RCM_THREAD_STACK, fn, &found);
+	atomic_store(&found.started, true);
+	return ret;
+}
+
+static void test_thread_has_its_name_and_takes_no_signals(void **state)
+{
+	sigset_t before, after;
+
+	(void)state;
+	pthread_sigmask(SIG_SETMASK, NULL, &before);
+	assert_int_equal(start(look), 0);
+	assert_true(spin_until_done());
+	pthread_sigmask(SIG_SETMASK, NULL, &after);
+	for (int s = 1; s < SIGRTMAX; s++) {
+		assert_int_equal(sigismember(&before, s), sigismember(&after, s));
+		if (s != SIGKILL && s != SIGSTOP && (s < 32 || s >= SIGRTMIN))
+			assert_int_equal(sigismember(&found.blocked, s), 1);
+	}
+	assert_string_equal(found.name, "rai-test");
+	assert_ptr_equal(found.arg, &found);
+}
+
+static unsigned first_processor(const cpu_set_t *set)
+{
+	unsigned i = 0;
+
+	while (!CPU_ISSET(i, set))
+		i++;
+	return i;
+}
+
+/* A reactor: pinned to a processor, of a real-time policy where it may, and never asleep. */
+static void *be_a_reactor(void *arg)
+{
+	bool *came = arg;
+	cpu_set_t all, one;
+
+	sched_getaffinity(0, sizeof(all), &all);
+	CPU_ZERO(&one);
+	CPU_SET(first_processor(&all), &one);
+	assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
+	(void)sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){ .sched_priority = 1 });
+	*came = !start(look) && spin_until_done();
+	return NULL;
+}
+
+static void test_thread_started_by_a_pinned_one_that_spins_runs_elsewhere(void **state)
+{
+	cpu_set_t all;
+	pthread_t thread;
+	bool came = false;
+
+	(void)state;
+	sched_getaffinity(0, sizeof(all), &all);
+	if (CPU_COUNT(&all) < 2)
+		skip();
+	assert_int_equal(pthread_create(&thread, NULL, be_a_reactor, &came), 0);
+	pthread_join(thread, NULL);
+	assert_true(came);
+	assert_int_equal(found.policy, SCHED_OTHER);
+	assert_true(CPU_EQUAL(&found.processors, &all));
+}
+
+/* The C library takes them out of the stack of each thread. */
+static _Thread_local char thread_local_bytes[2 * RCM_THREAD_STACK];
+
+static void *use_the_stack(void *arg)
+{
+	volatile char bytes[RCM_THREAD_STACK / 2];
+
+	(void)arg;
+	for (size_t i = 0; i < sizeof(bytes); i += 1024)
+		bytes[i] = thread_local_bytes[i];
+	while (!atomic_load(&found.started))
+		usleep(100);
+	atomic_store(&found.done, true);
+	return NULL;
+}
+
+static void test_thread_has_its_stack_beside_thread_local_variables(void **state)
+{
+	(void)state;
+	assert_int_equal(start(use_the_stack), 0);
+	assert_true(spin_until_done());
+}
+
+static void test_thread_that_cannot_be_had_is_eagain(void **state)
+{
+	(void)state;
+	assert_int_equal(rcm_thread_start("rai-test", SIZE_MAX / 4, look, NULL), -EAGAIN);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_thread_has_its_name_and_takes_no_signals),
+		cmocka_unit_test(test_thread_started_by_a_pinned_one_that_spins_runs_elsewhere),
+		cmocka_unit_test(test_thread_has_its_stack_beside_thread_local_variables),
+		cmocka_unit_test(test_thread_that_cannot_be_had_is_eagain),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
