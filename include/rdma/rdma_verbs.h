@@ -71,18 +71,16 @@ static inline struct ibv_sge rai_sge(void *addr, size_t length, struct ibv_mr *m
 	return sge;
 }
 
-static inline struct ibv_send_wr rai_send_wr(void *context, struct ibv_sge *sgl, int nsge,
-					     enum ibv_wr_opcode opcode, int flags)
+/* What every kind of request has; the rest of it is written where the opcode has it read. */
+static inline void rai_send_wr(struct ibv_send_wr *wr, void *context, struct ibv_sge *sgl, int nsge,
+			       enum ibv_wr_opcode opcode, int flags)
 {
-	struct ibv_send_wr wr;
-
-	memset(&wr, 0, sizeof(wr));
-	wr.wr_id = (uintptr_t)context;
-	wr.sg_list = sgl;
-	wr.num_sge = nsge;
-	wr.opcode = opcode;
-	wr.send_flags = (unsigned int)flags;
-	return wr;
+	wr->wr_id = (uintptr_t)context;
+	wr->next = NULL;
+	wr->sg_list = sgl;
+	wr->num_sge = nsge;
+	wr->opcode = opcode;
+	wr->send_flags = (unsigned int)flags;
 }
 
 static inline int rai_post(struct rdma_cm_id *id, struct ibv_send_wr *wr)
@@ -92,11 +90,11 @@ static inline int rai_post(struct rdma_cm_id *id, struct ibv_send_wr *wr)
 	return rdma_seterrno(ibv_post_send(id->qp, wr, &bad));
 }
 
-static inline int rai_post_rdma(struct rdma_cm_id *id, struct ibv_send_wr wr, uint64_t remote_addr, uint32_t rkey)
+static inline int rai_post_rdma(struct rdma_cm_id *id, struct ibv_send_wr *wr, uint64_t remote_addr, uint32_t rkey)
 {
-	wr.wr.rdma.remote_addr = remote_addr;
-	wr.wr.rdma.rkey = rkey;
-	return rai_post(id, &wr);
+	wr->wr.rdma.remote_addr = remote_addr;
+	wr->wr.rdma.rkey = rkey;
+	return rai_post(id, wr);
 }
 
 static inline int rai_get_comp(struct ibv_cq *cq, struct ibv_comp_channel *channel, struct ibv_wc *wc)
@@ -137,21 +135,28 @@ static inline int rdma_post_recvv(struct rdma_cm_id *id, void *context, struct i
 
 static inline int rdma_post_sendv(struct rdma_cm_id *id, void *context, struct ibv_sge *sgl, int nsge, int flags)
 {
-	struct ibv_send_wr wr = rai_send_wr(context, sgl, nsge, IBV_WR_SEND, flags);
+	struct ibv_send_wr wr;
 
+	rai_send_wr(&wr, context, sgl, nsge, IBV_WR_SEND, flags);
 	return rai_post(id, &wr);
 }
 
 static inline int rdma_post_readv(struct rdma_cm_id *id, void *context, struct ibv_sge *sgl, int nsge, int flags,
 				  uint64_t remote_addr, uint32_t rkey)
 {
-	return rai_post_rdma(id, rai_send_wr(context, sgl, nsge, IBV_WR_RDMA_READ, flags), remote_addr, rkey);
+	struct ibv_send_wr wr;
+
+	rai_send_wr(&wr, context, sgl, nsge, IBV_WR_RDMA_READ, flags);
+	return rai_post_rdma(id, &wr, remote_addr, rkey);
 }
 
 static inline int rdma_post_writev(struct rdma_cm_id *id, void *context, struct ibv_sge *sgl, int nsge, int flags,
 				   uint64_t remote_addr, uint32_t rkey)
 {
-	return rai_post_rdma(id, rai_send_wr(context, sgl, nsge, IBV_WR_RDMA_WRITE, flags), remote_addr, rkey);
+	struct ibv_send_wr wr;
+
+	rai_send_wr(&wr, context, sgl, nsge, IBV_WR_RDMA_WRITE, flags);
+	return rai_post_rdma(id, &wr, remote_addr, rkey);
 }
 
 /* Post one piece of registered memory. mr may be NULL with IBV_SEND_INLINE, for sends and RDMA writes. */
@@ -191,8 +196,9 @@ static inline int rdma_post_ud_send(struct rdma_cm_id *id, void *context, void *
 				    struct ibv_mr *mr, int flags, struct ibv_ah *ah, uint32_t remote_qpn)
 {
 	struct ibv_sge sge = rai_sge(addr, length, mr);
-	struct ibv_send_wr wr = rai_send_wr(context, &sge, 1, IBV_WR_SEND, flags);
+	struct ibv_send_wr wr;
 
+	rai_send_wr(&wr, context, &sge, 1, IBV_WR_SEND, flags);
 	wr.wr.ud.ah = ah;
 	wr.wr.ud.remote_qpn = remote_qpn;
 	wr.wr.ud.remote_qkey = RDMA_UDP_QKEY;
