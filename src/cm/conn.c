@@ -125,7 +125,7 @@ int rcm_conn_reject(struct rcm_id *id, uint8_t reason, const void *data, uint8_t
 
 int rcm_conn_disconnect(struct rcm_id *id)
 {
-	int ret = rcm_queues_set_error(id);
+	int ret = rcm_queues_close(id);
 
 	return ret ? ret : rcm_kernel_give(id, rcm_ucma_disconnect);
 }

@@ -52,6 +52,11 @@ int rcm_queues_set_error(struct rcm_id *id)
 	return id->pub.qp ? rcm_qp_set_error(id->pub.qp) : 0;
 }
 
+int rcm_queues_close(struct rcm_id *id)
+{
+	return id->pub.qp ? rcm_qp_close(id->pub.qp) : 0;
+}
+
 /* A datagram QP needs no peer to send: it goes all the way at once. */
 static int init_ud(struct rcm_id *id, struct ibv_qp *qp)
 {

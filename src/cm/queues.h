@@ -32,5 +32,8 @@ int rcm_queues_connect(struct rcm_id *id, int responder_resources, int initiator
 /* The QP to ERR; without one: 0. */
 int rcm_queues_set_error(struct rcm_id *id);
 
+/* The QP ends its half of the connection, on iWARP after what is posted; without one: 0. */
+int rcm_queues_close(struct rcm_id *id);
+
 /* rdma_init_qp_attr(): attr->qp_state says the state. */
 int rcm_queues_init_attr(struct rcm_id *id, struct ibv_qp_attr *attr, int *ret_mask);

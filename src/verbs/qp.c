@@ -90,6 +90,16 @@ int rcm_qp_set_error(struct ibv_qp *qp)
 	return rcm_qp_modify(qp, &attr, IBV_QP_STATE);
 }
 
+int rcm_qp_close(struct ibv_qp *qp)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_SQD };
+
+	/* From RTS to ERR an iWARP connection is reset; by way of SQD it ends as a stream does, with what was sent. */
+	if (qp->context->device->transport_type != IBV_TRANSPORT_IWARP)
+		return rcm_qp_set_error(qp);
+	return rcm_qp_modify(qp, &attr, IBV_QP_STATE);
+}
+
 int rcm_qp_attach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid)
 {
 	return verbs_result(ibv_attach_mcast(qp, gid, lid));

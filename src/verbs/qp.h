@@ -28,6 +28,9 @@ int rcm_qp_modify(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask);
 /* To ERR: what is posted completes with a flush error. */
 int rcm_qp_set_error(struct ibv_qp *qp);
 
+/* Ends its half of the connection: to ERR, but on iWARP to SQD, so that what is posted is still sent. */
+int rcm_qp_close(struct ibv_qp *qp);
+
 int rcm_qp_attach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid);
 int rcm_qp_detach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid);
 

@@ -594,11 +594,11 @@ void rcm_fake_ucma_event_of(uint32_t handle, uint32_t type, int status)
 	pthread_mutex_unlock(&mutex);
 }
 
-uint32_t rcm_fake_ucma_connect_request(uint32_t listener, const struct rdma_ucm_conn_param *param)
+static uint32_t connect_request(uint32_t listener, struct rdma_ucm_event_resp resp)
 {
-	struct rdma_ucm_event_resp resp = { .event = RDMA_CM_EVENT_CONNECT_REQUEST };
 	struct fake_id *id;
 
+	resp.event = RDMA_CM_EVENT_CONNECT_REQUEST;
 	pthread_mutex_lock(&mutex);
 	id = find_id(listener);
 	if (!id) {
@@ -607,13 +607,25 @@ uint32_t rcm_fake_ucma_connect_request(uint32_t listener, const struct rdma_ucm_
 	}
 	resp.uid = id->uid;
 	resp.id = last_handle + 1;
-	if (param)
-		resp.param.conn = *param;
 	add_id(resp.id, 0, id->fd);
 	queue_event(id->fd, listener, &resp);
 out:
 	pthread_mutex_unlock(&mutex);
 	return resp.id;
+}
+
+uint32_t rcm_fake_ucma_connect_request(uint32_t listener, const struct rdma_ucm_conn_param *param)
+{
+	struct rdma_ucm_event_resp resp = { 0 };
+
+	if (param)
+		resp.param.conn = *param;
+	return connect_request(listener, resp);
+}
+
+uint32_t rcm_fake_ucma_connect_request_ece(uint32_t listener, uint32_t vendor, uint32_t options)
+{
+	return connect_request(listener, (struct rdma_ucm_event_resp){ .ece = { vendor, options } });
 }
 
 uint32_t rcm_fake_ucma_last_handle(void)

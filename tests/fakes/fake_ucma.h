@@ -58,6 +58,9 @@ void rcm_fake_ucma_event_of(uint32_t handle, uint32_t type, int status);
 /* A CONNECT_REQUEST of a listener. Returns the new id's handle. param: NULL for zeros. */
 uint32_t rcm_fake_ucma_connect_request(uint32_t listener, const struct rdma_ucm_conn_param *param);
 
+/* The same, with these ECE options. */
+uint32_t rcm_fake_ucma_connect_request_ece(uint32_t listener, uint32_t vendor, uint32_t options);
+
 /* Handle of the id created last; how many there are; the body of the last command (GET_EVENT aside). */
 uint32_t rcm_fake_ucma_last_handle(void);
 unsigned rcm_fake_ucma_ids(void);

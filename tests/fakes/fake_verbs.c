@@ -21,14 +21,25 @@ struct fake_context {
 	struct fake_device *device;
 };
 
+struct fake_srq {
+	struct ibv_srq srq;			/* first */
+	uint32_t max_wr;
+};
+
 static struct fake_device devices[FAKE_DEVICES_MAX];
 static unsigned n_devices;
 static atomic_uint lists, objects, attached;
-static int fails[FAKE_CALLS];
+static int fails[FAKE_CALLS], nth_error;
+static unsigned nth, eces;
+static bool nth_failed;
+static enum ibv_transport_type transport;
+static struct ibv_ece device_ece;
 static atomic_uint next_qp_num;
 
 struct ibv_qp_attr rcm_fake_verbs_last_attr;
 int rcm_fake_verbs_last_mask;
+struct ibv_ece rcm_fake_verbs_last_ece;
+struct ibv_srq_init_attr_ex rcm_fake_verbs_last_srq;
 
 void rcm_fake_verbs_reset(void)
 {
@@ -38,6 +49,37 @@ void rcm_fake_verbs_reset(void)
 	lists = objects = attached = 0;
 	next_qp_num = 100;
 	rcm_fake_verbs_last_mask = 0;
+	rcm_fake_verbs_fail_nth(0, 0);
+	transport = IBV_TRANSPORT_IB;
+	rcm_fake_verbs_ece(0x2c9, 3);
+	memset(&rcm_fake_verbs_last_ece, 0, sizeof(rcm_fake_verbs_last_ece));
+	eces = 0;
+}
+
+void rcm_fake_verbs_fail_nth(unsigned call, int error)
+{
+	nth = call;
+	nth_error = error;
+	nth_failed = false;
+}
+
+bool rcm_fake_verbs_has_failed(void) { return nth_failed; }
+void rcm_fake_verbs_iwarp(void) { transport = IBV_TRANSPORT_IWARP; }
+unsigned rcm_fake_verbs_eces(void) { return eces; }
+
+void rcm_fake_verbs_ece(uint32_t vendor, uint32_t options)
+{
+	device_ece = (struct ibv_ece){ .vendor_id = vendor, .options = options };
+}
+
+/* What the call is to fail with; 0: nothing. */
+static int error_of(enum fake_verbs_call call)
+{
+	if (nth && !--nth) {
+		nth_failed = true;
+		return nth_error;
+	}
+	return fails[call];
 }
 
 unsigned rcm_fake_verbs_add(const char *name, __be64 guid, int index)
@@ -64,10 +106,11 @@ enum ibv_qp_state rcm_fake_verbs_state(const struct ibv_qp *qp) { return qp->sta
 
 static void *object_new(enum fake_verbs_call call, size_t size)
 {
+	int error = error_of(call);
 	void *object;
 
-	if (fails[call]) {
-		errno = fails[call];
+	if (error) {
+		errno = error;
 		return NULL;
 	}
 	object = calloc(1, size);
@@ -115,14 +158,26 @@ static struct ibv_xrcd *open_xrcd(struct ibv_context *context, struct ibv_xrcd_i
 	return xrcd;
 }
 
+/* The device gives room for one more than it is asked for. */
+static struct ibv_srq *srq_new(struct ibv_pd *pd, uint32_t max_wr)
+{
+	struct fake_srq *srq = object_new(FAKE_CREATE_SRQ, sizeof(*srq));
+
+	if (!srq)
+		return NULL;
+	srq->srq.context = pd->context;
+	srq->srq.pd = pd;
+	srq->max_wr = max_wr + 1;
+	return &srq->srq;
+}
+
 static struct ibv_srq *create_srq_ex(struct ibv_context *context, struct ibv_srq_init_attr_ex *attr)
 {
-	struct ibv_srq *srq = object_new(FAKE_CREATE_SRQ, sizeof(*srq));
+	struct ibv_srq *srq = srq_new(attr->pd, attr->attr.max_wr);
 
-	if (srq) {
-		srq->context = context;
-		srq->pd = attr->pd;
-	}
+	(void)context;
+	rcm_fake_verbs_last_srq = *attr;
+	attr->attr.max_wr++;
 	return srq;
 }
 
@@ -130,6 +185,8 @@ static struct ibv_qp *qp_new(struct ibv_context *context, struct ibv_qp_init_att
 {
 	struct ibv_qp *qp = object_new(FAKE_CREATE_QP, sizeof(*qp));
 
+	/* Attributes say what the device gave, whatever came of it. */
+	attr->cap.max_inline_data = 64;
 	if (!qp)
 		return NULL;
 	qp->context = context;
@@ -148,10 +205,10 @@ struct ibv_context *ibv_open_device(struct ibv_device *device)
 	struct fake_device *d = (struct fake_device *)device;
 	struct fake_context *c;
 
-	if (d->open_error || fails[FAKE_OPEN_DEVICE]) {
-		errno = d->open_error ? d->open_error : fails[FAKE_OPEN_DEVICE];
+	errno = d->open_error ? d->open_error : error_of(FAKE_OPEN_DEVICE);
+	if (errno)
 		return NULL;
-	}
+	device->transport_type = transport;
 	c = calloc(1, sizeof(*c));
 	assert_non_null(c);
 	c->device = d;
@@ -210,7 +267,10 @@ struct ibv_comp_channel *ibv_create_comp_channel(struct ibv_context *context)
 	return channel;
 }
 
-int ibv_destroy_comp_channel(struct ibv_comp_channel *channel) { return object_free(channel); }
+int ibv_destroy_comp_channel(struct ibv_comp_channel *channel)
+{
+	return channel->refcnt ? EBUSY : object_free(channel);
+}
 
 struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe, void *cq_context,
 			     struct ibv_comp_channel *channel, int vector)
@@ -223,11 +283,18 @@ struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe, void *cq_cont
 		cq->cq_context = cq_context;
 		cq->channel = channel;
 		cq->cqe = cqe;
+		if (channel)
+			channel->refcnt++;
 	}
 	return cq;
 }
 
-int ibv_destroy_cq(struct ibv_cq *cq) { return object_free(cq); }
+int ibv_destroy_cq(struct ibv_cq *cq)
+{
+	if (cq->channel)
+		cq->channel->refcnt--;
+	return object_free(cq);
+}
 
 struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 {
@@ -242,8 +309,10 @@ int ibv_destroy_qp(struct ibv_qp *qp) { return object_free(qp); }
 
 int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 {
-	if (fails[FAKE_MODIFY_QP])
-		return fails[FAKE_MODIFY_QP];
+	int error = error_of(FAKE_MODIFY_QP);
+
+	if (error)
+		return error;
 	if (mask & IBV_QP_STATE)
 		qp->state = attr->qp_state;
 	rcm_fake_verbs_last_attr = *attr;
@@ -253,23 +322,32 @@ int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 
 struct ibv_srq *ibv_create_srq(struct ibv_pd *pd, struct ibv_srq_init_attr *attr)
 {
-	struct ibv_srq *srq = object_new(FAKE_CREATE_SRQ, sizeof(*srq));
+	struct ibv_srq *srq = srq_new(pd, attr->attr.max_wr);
 
-	(void)attr;
-	if (srq) {
-		srq->context = pd->context;
-		srq->pd = pd;
-	}
+	rcm_fake_verbs_last_srq = (struct ibv_srq_init_attr_ex){ .attr = attr->attr, .pd = pd };
+	attr->attr.max_wr++;
 	return srq;
+}
+
+int ibv_query_srq(struct ibv_srq *srq, struct ibv_srq_attr *attr)
+{
+	int error = error_of(FAKE_QUERY_SRQ);
+
+	if (!error)
+		*attr = (struct ibv_srq_attr){ .max_wr = ((struct fake_srq *)srq)->max_wr };
+	return error;
 }
 
 int ibv_destroy_srq(struct ibv_srq *srq) { return object_free(srq); }
 
 int ibv_attach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid)
 {
+	int error;
+
 	(void)qp, (void)gid, (void)lid;
-	if (fails[FAKE_ATTACH_MCAST])
-		return fails[FAKE_ATTACH_MCAST];
+	error = error_of(FAKE_ATTACH_MCAST);
+	if (error)
+		return error;
 	attached++;
 	return 0;
 }
@@ -283,13 +361,30 @@ int ibv_detach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid)
 
 int ibv_query_ece(struct ibv_qp *qp, struct ibv_ece *ece)
 {
+	int error = error_of(FAKE_QUERY_ECE);
+
 	(void)qp;
-	*ece = (struct ibv_ece){ .vendor_id = 0x2c9, .options = 3 };
-	return 0;
+	if (!error && !device_ece.vendor_id)
+		error = EOPNOTSUPP;
+	if (!error)
+		*ece = device_ece;
+	return error;
 }
 
+/* Another maker's options are refused; of its own it takes those that it has. */
 int ibv_set_ece(struct ibv_qp *qp, struct ibv_ece *ece)
 {
-	(void)qp, (void)ece;
+	int error = error_of(FAKE_SET_ECE);
+
+	(void)qp;
+	eces++;
+	if (!error && !device_ece.vendor_id)
+		error = EOPNOTSUPP;
+	if (!error && (ece->vendor_id != device_ece.vendor_id || ece->comp_mask))
+		error = EINVAL;
+	if (error)
+		return error;
+	rcm_fake_verbs_last_ece = *ece;
+	device_ece.options &= ece->options;
 	return 0;
 }

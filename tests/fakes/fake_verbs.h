@@ -12,7 +12,7 @@ enum { FAKE_DEVICES_MAX = 4 };
 
 enum fake_verbs_call {
 	FAKE_OPEN_DEVICE, FAKE_ALLOC_PD, FAKE_CREATE_CHANNEL, FAKE_CREATE_CQ, FAKE_CREATE_QP, FAKE_CREATE_SRQ,
-	FAKE_MODIFY_QP, FAKE_ATTACH_MCAST, FAKE_CALLS
+	FAKE_MODIFY_QP, FAKE_ATTACH_MCAST, FAKE_QUERY_ECE, FAKE_SET_ECE, FAKE_QUERY_SRQ, FAKE_CALLS
 };
 
 /* No devices, nothing counted, nothing to fail. */
@@ -26,6 +26,14 @@ void rcm_fake_verbs_open_error(unsigned device, int error);
 /* From now on the call fails with this errno; 0: it works again. */
 void rcm_fake_verbs_fail(enum fake_verbs_call call, int error);
 
+/* The nth call from now, whichever it is, fails with this errno (0: none does). True: the last one set came to pass. */
+void rcm_fake_verbs_fail_nth(unsigned nth, int error);
+bool rcm_fake_verbs_has_failed(void);
+
+/* Devices are iWARP ones from now on, and their QPs have these ECE options (vendor 0: none). */
+void rcm_fake_verbs_iwarp(void);
+void rcm_fake_verbs_ece(uint32_t vendor, uint32_t options);
+
 unsigned rcm_fake_verbs_opens(unsigned device);	/* how often it was opened */
 unsigned rcm_fake_verbs_open_now(unsigned device);
 unsigned rcm_fake_verbs_lists(void);		/* how often devices were listed */
@@ -36,3 +44,8 @@ enum ibv_qp_state rcm_fake_verbs_state(const struct ibv_qp *qp);
 extern struct ibv_qp_attr rcm_fake_verbs_last_attr;
 extern int rcm_fake_verbs_last_mask;
 unsigned rcm_fake_verbs_attached(void);		/* multicast groups attached now */
+
+/* What ECE a QP was given last, and how often; the attributes that the last SRQ was made with. */
+extern struct ibv_ece rcm_fake_verbs_last_ece;
+unsigned rcm_fake_verbs_eces(void);
+extern struct ibv_srq_init_attr_ex rcm_fake_verbs_last_srq;

@@ -265,6 +265,23 @@ static void test_disconnect_moves_qp_to_error_first(void **state)
 	end(id);
 }
 
+/* To ERR it would be a reset, and what is under way lost. */
+static void test_disconnect_of_iwarp_drains_the_queue_pair(void **state)
+{
+	struct rcm_id *id;
+
+	(void)state;
+	rcm_fake_verbs_iwarp();
+	id = rcm_world_id_with_qp(RDMA_PS_TCP);
+	assert_int_equal(rcm_conn_disconnect(id), 0);
+	assert_int_equal(rcm_fake_verbs_state(id->pub.qp), IBV_QPS_SQD);
+	assert_int_equal(rcm_fake_verbs_last_mask, IBV_QP_STATE);
+	/* What was refused has nothing under way. */
+	rcm_world_ack(rcm_world_event(id, RDMA_CM_EVENT_REJECTED, 28, RDMA_CM_EVENT_REJECTED));
+	assert_int_equal(rcm_fake_verbs_state(id->pub.qp), IBV_QPS_ERR);
+	end(id);
+}
+
 static void test_notify_passes_the_event_on(void **state)
 {
 	struct rcm_id *id = rcm_world_id(RDMA_PS_TCP);
@@ -365,6 +382,7 @@ int main(void)
 		T(test_accept_that_fails_leaves_qp_in_error),
 		T(test_reject_sends_reason_and_data),
 		T(test_disconnect_moves_qp_to_error_first),
+		T(test_disconnect_of_iwarp_drains_the_queue_pair),
 		T(test_notify_passes_the_event_on),
 		T(test_removal_lets_the_device_go_with_its_last_id),
 		T(test_every_other_event_is_delivered_as_it_is),
