@@ -99,9 +99,11 @@ int rcm_conn_accept(struct rcm_id *id, const struct rdma_conn_param *param)
 	if (ret)
 		return ret;
 	if (moved)
-		ret = rcm_queues_connect(id, sent.responder_resources, sent.initiator_depth, &ece);
-	else if (!rcm_id_is_ud(id))
-		ret = rcm_ece_to_offer(id, &ece);
+		ret = rcm_ece_use_request(id);
+	if (!ret && moved)
+		ret = rcm_queues_connect(id, sent.responder_resources, sent.initiator_depth);
+	if (!ret && !rcm_id_is_ud(id))
+		ret = rcm_ece_to_answer(id, &ece);
 	if (!ret) {
 		name_qp(id, &sent);
 		ret = send_accept(id, &sent, ece);
@@ -162,14 +164,15 @@ static void fail(struct rcm_event *event, int status)
 static int deliver_response(struct rcm_event *event)
 {
 	struct rcm_id *id = event->id;
-	struct rcm_ucma_ece ece;
 	int ret;
 
 	rcm_kernel_event_param(event, id);
 	rcm_ece_keep_remote(id, rcm_kernel_event_of(event)->raw.ece);
 	if (!id->pub.qp)
 		return 0;
-	ret = rcm_queues_connect(id, RCM_QUEUES_AS_NEGOTIATED, RCM_QUEUES_AS_NEGOTIATED, &ece);
+	ret = rcm_ece_use_response(id);
+	if (!ret)
+		ret = rcm_queues_connect(id, RCM_QUEUES_AS_NEGOTIATED, RCM_QUEUES_AS_NEGOTIATED);
 	if (!ret)
 		ret = send_accept(id, NULL, (struct rcm_ucma_ece){ 0 });
 	if (ret && rcm_id_is_dead(id))

@@ -9,7 +9,7 @@
 
 int rcm_ece_set_local(struct rcm_id *id, const struct ibv_ece *ece)
 {
-	if (id->pub.qp)
+	if (id->pub.qp || !ece->vendor_id || ece->comp_mask)
 		return -EINVAL;
 	rcm_lock_acquire(&id->lock);
 	id->conn.local_ece = (struct rcm_ucma_ece){ ece->vendor_id, ece->options };
@@ -37,20 +37,41 @@ int rcm_ece_get_remote(struct rcm_id *id, struct ibv_ece *ret_ece)
 	return 0;
 }
 
+static struct rcm_ucma_ece local(struct rcm_id *id)
+{
+	struct rcm_ucma_ece ece;
+
+	rcm_lock_acquire(&id->lock);
+	ece = id->conn.local_ece;
+	rcm_lock_release(&id->lock);
+	return ece;
+}
+
 int rcm_ece_to_offer(struct rcm_id *id, struct rcm_ucma_ece *ret_ece)
 {
 	struct ibv_ece ece;
 	int ret;
 
-	if (id->pub.qp) {
-		ret = rcm_qp_query_ece(id->pub.qp, &ece);
-		if (!ret)
-			*ret_ece = (struct rcm_ucma_ece){ ece.vendor_id, ece.options };
-		return ret;
+	if (!id->pub.qp) {
+		*ret_ece = local(id);
+		return 0;
 	}
-	rcm_lock_acquire(&id->lock);
-	*ret_ece = id->conn.local_ece;
-	rcm_lock_release(&id->lock);
+	ret = rcm_qp_query_ece(id->pub.qp, &ece);
+	if (!ret)
+		*ret_ece = (struct rcm_ucma_ece){ ece.vendor_id, ece.options };
+	return ret;
+}
+
+int rcm_ece_to_answer(struct rcm_id *id, struct rcm_ucma_ece *ret_ece)
+{
+	struct rcm_ucma_ece asked = remote(id), own = { 0 };
+	int ret = 0;
+
+	if (asked.vendor_id)
+		ret = rcm_ece_to_offer(id, &own);
+	if (ret)
+		return ret;
+	*ret_ece = (struct rcm_ucma_ece){ asked.vendor_id, own.attr_mod };
 	return 0;
 }
 
@@ -61,11 +82,34 @@ void rcm_ece_keep_remote(struct rcm_id *id, struct rcm_ucma_ece ece)
 	rcm_lock_release(&id->lock);
 }
 
-int rcm_ece_apply_remote(struct rcm_id *id)
+/* A device refuses another maker's options: of those it is to use none. */
+static int ece_use(struct rcm_id *id, struct rcm_ucma_ece peers)
 {
-	struct rcm_ucma_ece from = remote(id);
-	struct ibv_ece ece = { .vendor_id = from.vendor_id, .options = from.attr_mod };
+	struct ibv_ece ece;
+	int ret = rcm_qp_query_ece(id->pub.qp, &ece);
 
-	/* No vendor: the peer, or the kernel between, doesn't know of these options. */
-	return from.vendor_id ? rcm_qp_set_ece(id->pub.qp, &ece) : 0;
+	if (ret || !ece.vendor_id)
+		return ret;
+	ece.options = peers.vendor_id == ece.vendor_id ? peers.attr_mod : 0;
+	ece.comp_mask = 0;
+	return rcm_qp_set_ece(id->pub.qp, &ece);
+}
+
+int rcm_ece_use_request(struct rcm_id *id)
+{
+	struct rcm_ucma_ece asked = remote(id);
+
+	return asked.vendor_id ? ece_use(id, asked) : 0;
+}
+
+int rcm_ece_use_response(struct rcm_id *id)
+{
+	struct rcm_ucma_ece answered = remote(id), own;
+	int ret = rcm_ece_to_offer(id, &own);
+
+	if (ret)
+		return ret;
+	if (answered.vendor_id && answered.vendor_id != own.vendor_id)
+		return -EINVAL;
+	return ece_use(id, answered);
 }

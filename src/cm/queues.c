@@ -4,7 +4,6 @@
 
 #include <errno.h>
 
-#include "cm/ece.h"
 #include "cm/id.h"
 #include "cm/kernel.h"
 #include "verbs/device.h"
@@ -30,8 +29,7 @@ static int move_to(struct rcm_id *id, struct ibv_qp *qp, enum ibv_qp_state state
 	return rcm_qp_modify(qp, &attr, mask);
 }
 
-int rcm_queues_connect(struct rcm_id *id, int responder_resources, int initiator_depth,
-		       struct rcm_ucma_ece *ret_ece)
+int rcm_queues_connect(struct rcm_id *id, int responder_resources, int initiator_depth)
 {
 	struct ibv_qp *qp = id->pub.qp;
 	int ret;
@@ -39,11 +37,7 @@ int rcm_queues_connect(struct rcm_id *id, int responder_resources, int initiator
 	/* Once more to INIT: the port and P_Key may be known better than when the QP was made. */
 	ret = move_to(id, qp, IBV_QPS_INIT, RCM_QUEUES_AS_NEGOTIATED);
 	if (!ret)
-		ret = rcm_ece_apply_remote(id);
-	if (!ret)
 		ret = move_to(id, qp, IBV_QPS_RTR, responder_resources);
-	if (!ret)
-		ret = rcm_ece_to_offer(id, ret_ece);
 	return ret ? ret : move_to(id, qp, IBV_QPS_RTS, initiator_depth);
 }
 

@@ -3,9 +3,6 @@
 #pragma once
 
 #include <infiniband/verbs.h>
-#include <stdint.h>
-
-#include "ucma/decode.h"
 
 struct rcm_id;
 
@@ -24,10 +21,9 @@ void rcm_queues_destroy_srq(struct rcm_id *id);
 
 /*
  * The QP to RTS, by way of INIT and RTR. Reads and atomics in flight, as responder and as initiator: a number, or what
- * the kernel says was negotiated. *ret_ece: what to answer the peer's ECE with.
+ * the kernel says was negotiated.
  */
-int rcm_queues_connect(struct rcm_id *id, int responder_resources, int initiator_depth,
-		       struct rcm_ucma_ece *ret_ece);
+int rcm_queues_connect(struct rcm_id *id, int responder_resources, int initiator_depth);
 
 /* The QP to ERR; without one: 0. */
 int rcm_queues_set_error(struct rcm_id *id);
