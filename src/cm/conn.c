@@ -15,23 +15,33 @@
 /* The three bits of a REQ's retry counts (IBTA 12.6.5): 7 is the most, and for RNR "for ever". */
 enum { RETRIES_MOST = 7 };
 
-/* Reads and atomics in flight: 255 asks for what the device can do; more than that is refused. */
-static int limit(uint8_t *value, uint8_t device, uint8_t most)
+/* Reads and atomics in flight: 255 asks for what the device can do; more than that is refused, of RDMA_PS_TCP. */
+static int depths_complete(struct rcm_id *id, struct rdma_conn_param *param)
 {
-	if (*value == most)
-		*value = device;
-	return *value > device ? -EINVAL : 0;
-}
-
-static int check_depths(struct rcm_id *id, struct rdma_conn_param *param)
-{
-	int ret;
+	uint8_t resources = rcm_attach_max_responder_resources(id), depth = rcm_attach_max_initiator_depth(id);
 
 	if (rcm_id_is_ud(id))
 		return 0;
-	ret = limit(&param->responder_resources, rcm_attach_max_responder_resources(id), RDMA_MAX_RESP_RES);
-	return ret ? ret : limit(&param->initiator_depth, rcm_attach_max_initiator_depth(id),
-				 RDMA_MAX_INIT_DEPTH);
+	if (param->responder_resources == RDMA_MAX_RESP_RES)
+		param->responder_resources = resources;
+	if (param->initiator_depth == RDMA_MAX_INIT_DEPTH)
+		param->initiator_depth = depth;
+	if (id->pub.ps != RDMA_PS_TCP)
+		return 0;
+	return param->responder_resources > resources || param->initiator_depth > depth ? -EINVAL : 0;
+}
+
+/* Parameters to be sent: the caller's, or the most there is. Who has no QP names one: of RDMA_PS_TCP it has to. */
+static int param_init(const struct rcm_id *id, const struct rdma_conn_param *param, struct rdma_conn_param *ret_sent)
+{
+	*ret_sent = (struct rdma_conn_param){
+		.responder_resources = RDMA_MAX_RESP_RES, .initiator_depth = RDMA_MAX_INIT_DEPTH, .flow_control = 1,
+		.retry_count = RETRIES_MOST, .rnr_retry_count = RETRIES_MOST,
+	};
+	if (!param)
+		return id->pub.qp || id->pub.ps != RDMA_PS_TCP ? 0 : -EINVAL;
+	*ret_sent = *param;
+	return 0;
 }
 
 /* The id's QP, where it has one, is what is connected; else the one that the caller names. */
@@ -45,17 +55,14 @@ static void name_qp(const struct rcm_id *id, struct rdma_conn_param *param)
 
 int rcm_conn_connect(struct rcm_id *id, const struct rdma_conn_param *param)
 {
-	struct rdma_conn_param sent = {
-		.responder_resources = RDMA_MAX_RESP_RES, .initiator_depth = RDMA_MAX_INIT_DEPTH, .flow_control = 1,
-		.retry_count = RETRIES_MOST, .rnr_retry_count = RETRIES_MOST,
-	};
+	struct rdma_conn_param sent;
 	uint8_t data[UINT8_MAX];
 	struct rcm_ucma_ece ece;
 	int ret;
 
-	if (param)
-		sent = *param;
-	ret = check_depths(id, &sent);
+	ret = param_init(id, param, &sent);
+	if (!ret)
+		ret = depths_complete(id, &sent);
 	if (!ret)
 		ret = rcm_ep_prepend_data(id, &sent, data);
 	if (!ret)
@@ -75,7 +82,7 @@ static int complete_accept(struct rcm_id *id, struct rdma_conn_param *param)
 	if (param->initiator_depth == RDMA_MAX_INIT_DEPTH)
 		param->initiator_depth = id->conn.initiator_depth;
 	rcm_lock_release(&id->lock);
-	return check_depths(id, param);
+	return depths_complete(id, param);
 }
 
 static int send_accept(struct rcm_id *id, const struct rdma_conn_param *param, struct rcm_ucma_ece ece)
@@ -85,17 +92,14 @@ static int send_accept(struct rcm_id *id, const struct rdma_conn_param *param, s
 
 int rcm_conn_accept(struct rcm_id *id, const struct rdma_conn_param *param)
 {
-	struct rdma_conn_param sent = {
-		.responder_resources = RDMA_MAX_RESP_RES, .initiator_depth = RDMA_MAX_INIT_DEPTH, .flow_control = 1,
-		.retry_count = RETRIES_MOST, .rnr_retry_count = RETRIES_MOST,
-	};
 	bool moved = id->pub.qp && !rcm_id_is_ud(id);
 	struct rcm_ucma_ece ece = { 0 };
+	struct rdma_conn_param sent;
 	int ret;
 
-	if (param)
-		sent = *param;
-	ret = complete_accept(id, &sent);
+	ret = param_init(id, param, &sent);
+	if (!ret)
+		ret = complete_accept(id, &sent);
 	if (ret)
 		return ret;
 	if (moved)

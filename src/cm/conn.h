@@ -9,7 +9,10 @@
 
 struct rcm_id;
 
-/* The calls of these names: 0 or -errno. Parameters that the device can't do, or no QP number: -EINVAL. */
+/*
+ * The calls of these names: 0 or -errno. Connect and accept: -EINVAL where the id has neither a QP nor parameters that
+ * name one, or they ask for more than the device can do; both of RDMA_PS_TCP alone.
+ */
 int rcm_conn_connect(struct rcm_id *id, const struct rdma_conn_param *param);
 int rcm_conn_accept(struct rcm_id *id, const struct rdma_conn_param *param);
 int rcm_conn_establish(struct rcm_id *id);

@@ -68,6 +68,33 @@ static void test_connect_beyond_the_device_is_refused(void **state)
 	rcm_id_destroy(id);
 }
 
+/* Of another port space than TCP's the kernel takes what fits. */
+static void test_connect_beyond_the_device_is_the_kernels_to_judge_of_port_space_ib(void **state)
+{
+	const struct rdma_conn_param param = { .responder_resources = 200, .initiator_depth = RDMA_MAX_INIT_DEPTH };
+	struct rcm_id *id = rcm_world_id(RDMA_PS_IB);
+
+	(void)state;
+	assert_int_equal(rcm_conn_connect(id, &param), 0);
+	assert_int_equal(rcm_world_last(rdma_ucm_connect).conn_param.responder_resources, 200);
+	assert_int_equal(rcm_world_last(rdma_ucm_connect).conn_param.initiator_depth, 32);
+	rcm_id_destroy(id);
+}
+
+static void test_connect_with_neither_queue_pair_nor_parameters_is_refused(void **state)
+{
+	struct rcm_id *tcp = rcm_world_id(RDMA_PS_TCP), *ib = rcm_world_id(RDMA_PS_IB);
+	unsigned connects = rcm_fake_ucma_count(RDMA_USER_CM_CMD_CONNECT);
+
+	(void)state;
+	assert_int_equal(rcm_conn_connect(tcp, NULL), -EINVAL);
+	assert_int_equal(rcm_conn_accept(tcp, NULL), -EINVAL);
+	assert_int_equal(rcm_fake_ucma_count(RDMA_USER_CM_CMD_CONNECT), connects);
+	assert_int_equal(rcm_conn_connect(ib, NULL), 0);
+	rcm_id_destroy(tcp);
+	rcm_id_destroy(ib);
+}
+
 static void test_connect_of_datagrams_needs_no_depths(void **state)
 {
 	const struct rdma_conn_param param = { .responder_resources = 200, .private_data = "x", .private_data_len = 1 };
@@ -371,6 +398,8 @@ int main(void)
 		T(test_connect_without_parameters_asks_for_the_most),
 		T(test_connect_255_means_what_the_device_can_do),
 		T(test_connect_beyond_the_device_is_refused),
+		T(test_connect_beyond_the_device_is_the_kernels_to_judge_of_port_space_ib),
+		T(test_connect_with_neither_queue_pair_nor_parameters_is_refused),
 		T(test_connect_of_datagrams_needs_no_depths),
 		T(test_response_with_qp_ends_the_handshake),
 		T(test_response_without_qp_is_the_applications_to_establish),

@@ -47,12 +47,12 @@ static int call_listen(void)
 
 static int call_connect(void)
 {
-	return rdma_connect(id, NULL);
+	return rdma_connect(id, &(struct rdma_conn_param){ .qp_num = 1 });
 }
 
 static int call_accept(void)
 {
-	return rdma_accept(id, NULL);
+	return rdma_accept(id, &(struct rdma_conn_param){ .qp_num = 1 });
 }
 
 static int call_establish(void)

@@ -75,12 +75,12 @@ static int listen_for_one(struct rcm_id *of)
 
 static int connect_to_peer(struct rcm_id *of)
 {
-	return rcm_conn_connect(of, NULL);
+	return rcm_conn_connect(of, &(struct rdma_conn_param){ .qp_num = 1 });
 }
 
 static int accept_peer(struct rcm_id *of)
 {
-	return rcm_conn_accept(of, NULL);
+	return rcm_conn_accept(of, &(struct rdma_conn_param){ .qp_num = 1 });
 }
 
 static int reject_peer(struct rcm_id *of)
