@@ -58,7 +58,8 @@ int rdma_create_srq(struct rdma_cm_id *id, struct ibv_pd *pd, struct ibv_srq_ini
 		goto out;
 	ex.srq_context = attr->srq_context;
 	ex.attr = attr->attr;
-	ex.comp_mask = pd ? IBV_SRQ_INIT_ATTR_PD : 0;
+	ex.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | (pd ? IBV_SRQ_INIT_ATTR_PD : 0);
+	ex.srq_type = door.id->pub.qp_type == IBV_QPT_XRC_RECV ? IBV_SRQT_XRC : IBV_SRQT_BASIC;
 	ret = rcm_queues_create_srq(door.id, &ex);
 	if (!ret)
 		attr->attr = ex.attr;

@@ -151,6 +151,13 @@ static struct rcm_device *device_of(struct rcm_id *id)
 	return device;
 }
 
+int rcm_attach_xrcd(struct rcm_id *id, struct ibv_xrcd **ret_xrcd)
+{
+	struct rcm_device *device = device_of(id);
+
+	return device ? rcm_device_xrcd(device, ret_xrcd) : -EINVAL;
+}
+
 uint8_t rcm_attach_max_responder_resources(struct rcm_id *id)
 {
 	const struct rcm_device *device = device_of(id);

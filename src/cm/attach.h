@@ -19,6 +19,9 @@ int rcm_attach_paths(struct rcm_id *id);
 /* Gives up device and paths. */
 void rcm_detach(struct rcm_id *id);
 
+/* The XRC domain of its device: 0, -EINVAL where it is bound to none, what the verbs said. */
+int rcm_attach_xrcd(struct rcm_id *id, struct ibv_xrcd **ret_xrcd);
+
 /* The device's limits for RDMA reads and atomics in flight; 0 where it is bound to none. */
 uint8_t rcm_attach_max_responder_resources(struct rcm_id *id);
 uint8_t rcm_attach_max_initiator_depth(struct rcm_id *id);

@@ -3,10 +3,12 @@
 #include "cm/queues.h"
 
 #include <errno.h>
+#include <stddef.h>
+#include <string.h>
 
+#include "cm/attach.h"
 #include "cm/id.h"
 #include "cm/kernel.h"
-#include "verbs/device.h"
 #include "verbs/qp.h"
 
 int rcm_queues_init_attr(struct rcm_id *id, struct ibv_qp_attr *attr, int *ret_mask)
@@ -74,23 +76,86 @@ static int init_qp(struct rcm_id *id, struct ibv_qp *qp)
 	return move_to(id, qp, IBV_QPS_INIT, RCM_QUEUES_AS_NEGOTIATED);
 }
 
-static int make_cq(struct rcm_id *id, uint32_t entries, struct ibv_comp_channel **channel, struct ibv_cq **cq)
+/* A CQ that is made for the id, and isn't the id's yet. */
+struct made_cq {
+	struct ibv_comp_channel *channel;
+	struct ibv_cq *cq;
+};
+
+static void made_cq_free(struct made_cq *made)
 {
-	return *cq ? 0 : rcm_cq_new(id->pub.verbs, entries ? entries : 1, &id->pub, channel, cq);
+	rcm_cq_free(made->channel, made->cq);
 }
 
+/* What the caller names, else what the id has, else a new one. */
+static int cq_complete(struct rcm_id *id, struct ibv_cq **cq, struct ibv_cq *ids, uint32_t entries,
+		       struct made_cq *made)
+{
+	int ret;
+
+	if (*cq)
+		return ids && *cq != ids ? -EINVAL : 0;
+	if (!ids) {
+		ret = rcm_cq_new(id->pub.verbs, entries ? entries : 1, &id->pub, &made->channel, &made->cq);
+		if (ret)
+			return ret;
+	}
+	*cq = ids ? ids : made->cq;
+	return 0;
+}
+
+static void keep_send_cq(struct rcm_id *id, const struct made_cq *made)
+{
+	if (!made->cq)
+		return;
+	id->pub.send_cq_channel = made->channel;
+	id->pub.send_cq = made->cq;
+}
+
+static void keep_recv_cq(struct rcm_id *id, const struct made_cq *made)
+{
+	if (!made->cq)
+		return;
+	id->pub.recv_cq_channel = made->channel;
+	id->pub.recv_cq = made->cq;
+}
+
+static bool has_cq_of_srq(struct rcm_id *id)
+{
+	bool has;
+
+	rcm_lock_acquire(&id->lock);
+	has = id->cq_of_srq;
+	rcm_lock_release(&id->lock);
+	return has;
+}
+
+static void set_cq_of_srq(struct rcm_id *id, bool has)
+{
+	rcm_lock_acquire(&id->lock);
+	id->cq_of_srq = has;
+	rcm_lock_release(&id->lock);
+}
+
+static void free_recv_cq(struct rcm_id *id)
+{
+	rcm_cq_free(id->pub.recv_cq_channel, id->pub.recv_cq);
+	id->pub.recv_cq_channel = NULL;
+	id->pub.recv_cq = NULL;
+}
+
+/* An application may have put one CQ, or two of one channel, in both places: a channel goes after all its CQs. */
 static void free_cqs(struct rcm_id *id)
 {
 	struct rdma_cm_id *pub = &id->pub;
+	struct ibv_comp_channel *channel = pub->send_cq_channel != pub->recv_cq_channel ? pub->send_cq_channel : NULL;
+	struct ibv_cq *cq = pub->send_cq != pub->recv_cq ? pub->send_cq : NULL;
 
-	rcm_cq_free(pub->send_cq_channel, pub->send_cq);
 	pub->send_cq_channel = NULL;
 	pub->send_cq = NULL;
-	if (id->cq_of_srq)
-		return;
-	rcm_cq_free(pub->recv_cq_channel, pub->recv_cq);
-	pub->recv_cq_channel = NULL;
-	pub->recv_cq = NULL;
+	rcm_cq_free(channel, cq);
+	if (!has_cq_of_srq(id))
+		free_recv_cq(id);
 }
 
 static bool sends(enum ibv_qp_type type)
@@ -103,74 +168,97 @@ static bool receives(enum ibv_qp_type type)
 	return type != IBV_QPT_XRC_SEND && type != IBV_QPT_XRC_RECV;
 }
 
-/* CQs of the id's own, where the caller names none. */
-static int complete_cqs(struct rcm_id *id, struct ibv_qp_init_attr_ex *attr)
+/* How many completions of receives there can be at once: as many as are posted, to the QP or to its SRQ. */
+static uint32_t receives_at_once(const struct ibv_qp_init_attr_ex *attr)
+{
+	uint32_t entries = attr->cap.max_recv_wr;
+
+	if (!entries && attr->srq && rcm_srq_max_wr(attr->srq, &entries))
+		entries = 0;
+	return entries;
+}
+
+static int complete_cqs(struct rcm_id *id, struct ibv_qp_init_attr_ex *attr, struct made_cq *send,
+			struct made_cq *recv)
 {
 	struct rdma_cm_id *pub = &id->pub;
 	int ret = 0;
 
-	if ((pub->send_cq && attr->send_cq && pub->send_cq != attr->send_cq) ||
-	    (pub->recv_cq && attr->recv_cq && pub->recv_cq != attr->recv_cq))
-		return -EINVAL;
-	if (!attr->send_cq && sends(attr->qp_type)) {
-		ret = make_cq(id, attr->cap.max_send_wr, &pub->send_cq_channel, &pub->send_cq);
-		attr->send_cq = pub->send_cq;
-	}
-	if (!ret && !attr->recv_cq && receives(attr->qp_type)) {
-		ret = make_cq(id, attr->cap.max_recv_wr, &pub->recv_cq_channel, &pub->recv_cq);
-		attr->recv_cq = pub->recv_cq;
-	}
-	if (!attr->srq && receives(attr->qp_type))
+	if (sends(attr->qp_type))
+		ret = cq_complete(id, &attr->send_cq, pub->send_cq, attr->cap.max_send_wr, send);
+	if (ret || !receives(attr->qp_type))
+		return ret;
+	if (!attr->srq)
 		attr->srq = pub->srq;
+	return cq_complete(id, &attr->recv_cq, pub->recv_cq, receives_at_once(attr), recv);
+}
+
+/* The domains that the QP is in: the caller's, or the id's and the device's. */
+static int complete_domains(struct rcm_id *id, struct ibv_qp_init_attr_ex *attr)
+{
+	bool has_xrcd = attr->comp_mask & IBV_QP_INIT_ATTR_XRCD && attr->xrcd;
+
+	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_PD) || !attr->pd)
+		attr->pd = id->pub.pd;
+	attr->comp_mask |= IBV_QP_INIT_ATTR_PD;
+	if (!attr->pd || attr->pd->context != id->pub.verbs)
+		return -EINVAL;
+	if (has_xrcd || (attr->qp_type != IBV_QPT_XRC_RECV && id->pub.qp_type != IBV_QPT_XRC_RECV))
+		return 0;
+	attr->comp_mask |= IBV_QP_INIT_ATTR_XRCD;
+	return rcm_attach_xrcd(id, &attr->xrcd);
+}
+
+/* Makes the QP, and changes neither the id nor, for good, attr where it fails. */
+static int make_qp(struct rcm_id *id, struct ibv_qp_init_attr_ex *attr, struct made_cq *send, struct made_cq *recv,
+		   struct ibv_qp **ret_qp)
+{
+	struct ibv_qp *qp;
+	int ret;
+
+	ret = complete_domains(id, attr);
+	if (!ret)
+		ret = complete_cqs(id, attr, send, recv);
+	if (!ret)
+		ret = rcm_qp_new(id->pub.verbs, attr, &qp);
+	if (ret)
+		return ret;
+	ret = init_qp(id, qp);
+	if (ret)
+		rcm_qp_free(qp);
+	else
+		*ret_qp = qp;
 	return ret;
 }
 
-/* The domain that the QP is in: the caller's, or the device's. */
-static int complete_domain(struct rcm_id *id, struct ibv_qp_init_attr_ex *attr)
-{
-	int ret;
-
-	if (attr->qp_type == IBV_QPT_XRC_RECV) {
-		if (attr->comp_mask & IBV_QP_INIT_ATTR_XRCD && attr->xrcd)
-			return 0;
-		ret = rcm_device_xrcd(id->device, &attr->xrcd);
-		attr->comp_mask |= IBV_QP_INIT_ATTR_XRCD;
-		return ret;
-	}
-	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_PD) || !attr->pd) {
-		attr->pd = id->pub.pd;
-		attr->comp_mask |= IBV_QP_INIT_ATTR_PD;
-	}
-	return attr->pd && attr->pd->context == id->pub.verbs ? 0 : -EINVAL;
-}
+/* What of a caller's attributes may be changed here, and was there in the first version of the structure. */
+enum {
+	QP_ATTR_CHANGED = offsetof(struct ibv_qp_init_attr_ex, create_flags),
+	SRQ_ATTR_CHANGED = offsetof(struct ibv_srq_init_attr_ex, tm_cap)
+};
 
 int rcm_queues_create_qp(struct rcm_id *id, struct ibv_qp_init_attr_ex *attr)
 {
+	struct made_cq send = { 0 }, recv = { 0 };
+	uint8_t before[QP_ATTR_CHANGED];
 	struct ibv_qp *qp;
 	int ret;
 
 	if (id->pub.qp || !id->pub.verbs)
 		return -EINVAL;
-	ret = complete_domain(id, attr);
-	if (!ret)
-		ret = complete_cqs(id, attr);
-	if (ret)
-		goto out;
-	ret = rcm_qp_new(id->pub.verbs, attr, &qp);
-	if (ret)
-		goto out;
-	ret = init_qp(id, qp);
+	memcpy(before, attr, sizeof(before));
+	ret = make_qp(id, attr, &send, &recv, &qp);
 	if (ret) {
-		rcm_qp_free(qp);
-		goto out;
+		made_cq_free(&send);
+		made_cq_free(&recv);
+		memcpy(attr, before, sizeof(before));
+		return ret;
 	}
+	keep_send_cq(id, &send);
+	keep_recv_cq(id, &recv);
 	id->pub.qp = qp;
-	if (attr->comp_mask & IBV_QP_INIT_ATTR_PD)
-		id->pub.pd = attr->pd;
-out:
-	if (ret)
-		free_cqs(id);
-	return ret;
+	id->pub.pd = attr->pd;
+	return 0;
 }
 
 void rcm_queues_destroy_qp(struct rcm_id *id)
@@ -180,57 +268,58 @@ void rcm_queues_destroy_qp(struct rcm_id *id)
 	rcm_qp_free(id->pub.qp);
 	id->pub.qp = NULL;
 	free_cqs(id);
-	/* The domain may have been the caller's, who is free to end it now. */
-	if (!id->pub.srq && id->device)
-		id->pub.pd = id->device->pd;
 }
 
-static void free_cq_of_srq(struct rcm_id *id)
-{
-	id->cq_of_srq = false;
-	if (!id->pub.qp)
-		free_cqs(id);
-}
-
-static int complete_xrc(struct rcm_id *id, struct ibv_srq_init_attr_ex *attr)
+static int complete_xrc(struct rcm_id *id, struct ibv_srq_init_attr_ex *attr, struct made_cq *made)
 {
 	int ret = 0;
 
 	if (!(attr->comp_mask & IBV_SRQ_INIT_ATTR_XRCD) || !attr->xrcd) {
-		ret = rcm_device_xrcd(id->device, &attr->xrcd);
+		ret = rcm_attach_xrcd(id, &attr->xrcd);
 		attr->comp_mask |= IBV_SRQ_INIT_ATTR_XRCD;
 	}
 	if (!ret && (!(attr->comp_mask & IBV_SRQ_INIT_ATTR_CQ) || !attr->cq)) {
-		ret = make_cq(id, attr->attr.max_wr, &id->pub.recv_cq_channel, &id->pub.recv_cq);
-		attr->cq = id->pub.recv_cq;
+		attr->cq = NULL;
+		ret = cq_complete(id, &attr->cq, id->pub.recv_cq, attr->attr.max_wr, made);
 		attr->comp_mask |= IBV_SRQ_INIT_ATTR_CQ;
-		id->cq_of_srq = true;
 	}
 	return ret;
 }
 
-int rcm_queues_create_srq(struct rcm_id *id, struct ibv_srq_init_attr_ex *attr)
+static int make_srq(struct rcm_id *id, struct ibv_srq_init_attr_ex *attr, struct made_cq *made,
+		    struct ibv_srq **ret_srq)
 {
-	struct ibv_srq *srq;
 	int ret = 0;
 
-	if (id->pub.srq || !id->pub.verbs)
-		return -EINVAL;
-	if (!(attr->comp_mask & IBV_SRQ_INIT_ATTR_PD) || !attr->pd) {
+	if (!(attr->comp_mask & IBV_SRQ_INIT_ATTR_PD) || !attr->pd)
 		attr->pd = id->pub.pd;
-		attr->comp_mask |= IBV_SRQ_INIT_ATTR_PD;
-	}
+	attr->comp_mask |= IBV_SRQ_INIT_ATTR_PD;
 	if (!attr->pd || attr->pd->context != id->pub.verbs)
 		return -EINVAL;
-	if (attr->comp_mask & IBV_SRQ_INIT_ATTR_TYPE && attr->srq_type == IBV_SRQT_XRC)
-		ret = complete_xrc(id, attr);
-	if (!ret)
-		ret = rcm_srq_new(id->pub.verbs, attr, &srq);
+	if (attr->srq_type == IBV_SRQT_XRC)
+		ret = complete_xrc(id, attr, made);
+	return ret ? ret : rcm_srq_new(id->pub.verbs, attr, ret_srq);
+}
+
+int rcm_queues_create_srq(struct rcm_id *id, struct ibv_srq_init_attr_ex *attr)
+{
+	uint8_t before[SRQ_ATTR_CHANGED];
+	struct made_cq made = { 0 };
+	struct ibv_srq *srq;
+	int ret;
+
+	if (id->pub.srq || !id->pub.verbs || !(attr->comp_mask & IBV_SRQ_INIT_ATTR_TYPE))
+		return -EINVAL;
+	memcpy(before, attr, sizeof(before));
+	ret = make_srq(id, attr, &made, &srq);
 	if (ret) {
-		free_cq_of_srq(id);
+		made_cq_free(&made);
+		memcpy(attr, before, sizeof(before));
 		return ret;
 	}
-	if (!id->pub.qp)
+	keep_recv_cq(id, &made);
+	set_cq_of_srq(id, made.cq);
+	if (!id->pub.pd)
 		id->pub.pd = attr->pd;
 	id->pub.srq = srq;
 	return 0;
@@ -242,7 +331,7 @@ void rcm_queues_destroy_srq(struct rcm_id *id)
 		return;
 	rcm_srq_free(id->pub.srq);
 	id->pub.srq = NULL;
-	free_cq_of_srq(id);
-	if (!id->pub.qp && id->device)
-		id->pub.pd = id->device->pd;
+	if (!id->pub.qp && has_cq_of_srq(id))
+		free_recv_cq(id);
+	set_cq_of_srq(id, false);
 }

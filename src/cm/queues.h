@@ -8,12 +8,13 @@ struct rcm_id;
 
 /*
  * rdma_create_qp_ex(), rdma_create_srq_ex(): the QP in INIT (UD: RTS). 0; -EINVAL: bound to no device, a domain of
- * another device, CQs that differ from the id's, or it has one already; what the verbs said.
+ * another device, CQs that differ from the id's, an SRQ without a type, or it has one already; what the verbs said.
+ * Where they fail the id and attr are as before.
  */
 int rcm_queues_create_qp(struct rcm_id *id, struct ibv_qp_init_attr_ex *attr);
 int rcm_queues_create_srq(struct rcm_id *id, struct ibv_srq_init_attr_ex *attr);
 
-/* With the CQs made for them; where there is none: nothing. */
+/* With the CQs made for them; where there is none: nothing. id->pd stays what it is. */
 void rcm_queues_destroy_qp(struct rcm_id *id);
 void rcm_queues_destroy_srq(struct rcm_id *id);
 

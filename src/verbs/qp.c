@@ -66,6 +66,16 @@ int rcm_srq_new(struct ibv_context *verbs, struct ibv_srq_init_attr_ex *attr, st
 	return 0;
 }
 
+int rcm_srq_max_wr(struct ibv_srq *srq, uint32_t *ret_max)
+{
+	struct ibv_srq_attr attr;
+	int ret = verbs_result(ibv_query_srq(srq, &attr));
+
+	if (!ret)
+		*ret_max = attr.max_wr;
+	return ret;
+}
+
 void rcm_qp_free(struct ibv_qp *qp)
 {
 	if (qp)

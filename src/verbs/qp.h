@@ -19,6 +19,9 @@ void rcm_cq_free(struct ibv_comp_channel *channel, struct ibv_cq *cq);
 int rcm_qp_new(struct ibv_context *verbs, struct ibv_qp_init_attr_ex *attr, struct ibv_qp **ret_qp);
 int rcm_srq_new(struct ibv_context *verbs, struct ibv_srq_init_attr_ex *attr, struct ibv_srq **ret_srq);
 
+/* How many receives can be posted to it. */
+int rcm_srq_max_wr(struct ibv_srq *srq, uint32_t *ret_max);
+
 /* End them; NULL: nothing. */
 void rcm_qp_free(struct ibv_qp *qp);
 void rcm_srq_free(struct ibv_srq *srq);
@@ -34,6 +37,6 @@ int rcm_qp_close(struct ibv_qp *qp);
 int rcm_qp_attach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid);
 int rcm_qp_detach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid);
 
-/* ECE of a queue pair before its move to RTR; devices that have none: zeros, and setting is not an error. */
+/* ECE of a queue pair, set before its move to RTR; devices that have none: zeros, and setting is not an error. */
 int rcm_qp_query_ece(struct ibv_qp *qp, struct ibv_ece *ret_ece);
 int rcm_qp_set_ece(struct ibv_qp *qp, struct ibv_ece *ece);

@@ -104,6 +104,36 @@ static void test_qp_set_error_changes_state_only(void **state)
 	ibv_destroy_qp(qp);
 }
 
+static void test_qp_close_is_an_error_but_on_iwarp(void **state)
+{
+	struct ibv_qp *qp = new_qp();
+
+	(void)state;
+	assert_int_equal(rcm_qp_close(qp), 0);
+	assert_int_equal(qp->state, IBV_QPS_ERR);
+	verbs->device->transport_type = IBV_TRANSPORT_IWARP;
+	assert_int_equal(rcm_qp_close(qp), 0);
+	assert_int_equal(qp->state, IBV_QPS_SQD);
+	rcm_fake_verbs_fail(FAKE_MODIFY_QP, EINVAL);
+	assert_int_equal(rcm_qp_close(qp), -EINVAL);
+	ibv_destroy_qp(qp);
+}
+
+static void test_srq_tells_how_many_receives_it_takes(void **state)
+{
+	struct ibv_srq_init_attr attr = { .attr = { .max_wr = 10 } };
+	struct ibv_srq *srq = ibv_create_srq(pd, &attr);
+	uint32_t max = 1;
+
+	(void)state;
+	assert_int_equal(rcm_srq_max_wr(srq, &max), 0);
+	assert_int_equal(max, attr.attr.max_wr);
+	rcm_fake_verbs_fail(FAKE_QUERY_SRQ, EOPNOTSUPP);
+	assert_int_equal(rcm_srq_max_wr(srq, &max), -EOPNOTSUPP);
+	assert_int_equal(max, attr.attr.max_wr);
+	ibv_destroy_srq(srq);
+}
+
 static void test_qp_that_fails_leaves_output_untouched(void **state)
 {
 	struct ibv_qp_init_attr_ex attr = { .comp_mask = IBV_QP_INIT_ATTR_PD, .pd = pd };
@@ -147,6 +177,12 @@ static void test_ece_is_queried_and_set(void **state)
 	assert_int_equal(rcm_qp_query_ece(qp, &ece), 0);
 	assert_int_equal(ece.vendor_id, 0x2c9);
 	assert_int_equal(rcm_qp_set_ece(qp, &ece), 0);
+	ece.vendor_id = 0x10df;
+	assert_int_equal(rcm_qp_set_ece(qp, &ece), -EINVAL);
+	rcm_fake_verbs_ece(0, 0);
+	assert_int_equal(rcm_qp_query_ece(qp, &ece), 0);
+	assert_int_equal(ece.vendor_id, 0);
+	assert_int_equal(rcm_qp_set_ece(qp, &ece), 0);
 	ibv_destroy_qp(qp);
 }
 
@@ -158,6 +194,8 @@ int main(void)
 		T(test_cq_that_fails_leaves_no_channel),
 		T(test_qp_error_of_any_kind_is_negative_errno),
 		T(test_qp_set_error_changes_state_only),
+		T(test_qp_close_is_an_error_but_on_iwarp),
+		T(test_srq_tells_how_many_receives_it_takes),
 		T(test_qp_that_fails_leaves_output_untouched),
 		T(test_mcast_attach_error_is_passed_on),
 		T(test_ece_is_queried_and_set),

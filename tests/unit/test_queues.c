@@ -3,6 +3,7 @@
 #include "cm/queues.h"
 
 #include <errno.h>
+#include <rdma/rdma_verbs.h>
 
 #include "cm/life.h"
 #include "fake_ucma.h"
@@ -39,7 +40,7 @@ static void test_qp_gets_completion_queues_of_the_ids_own(void **state)
 static void test_qp_uses_the_callers_queues_and_domain(void **state)
 {
 	struct rcm_id *id = rcm_world_id(RDMA_PS_TCP);
-	struct ibv_pd *pd = ibv_alloc_pd(id->pub.verbs), *shared = id->pub.pd;
+	struct ibv_pd *pd = ibv_alloc_pd(id->pub.verbs);
 	struct ibv_cq *cq = ibv_create_cq(id->pub.verbs, 3, NULL, NULL, 0);
 	struct ibv_qp_init_attr_ex attr = {
 		.qp_type = IBV_QPT_RC, .send_cq = cq, .recv_cq = cq, .comp_mask = IBV_QP_INIT_ATTR_PD, .pd = pd,
@@ -51,7 +52,8 @@ static void test_qp_uses_the_callers_queues_and_domain(void **state)
 	assert_ptr_equal(id->pub.qp->send_cq, cq);
 	assert_ptr_equal(id->pub.pd, pd);
 	rcm_queues_destroy_qp(id);
-	assert_ptr_equal(id->pub.pd, shared);
+	/* The id stays in the domain that it was given. */
+	assert_ptr_equal(id->pub.pd, pd);
 	ibv_destroy_cq(cq);
 	ibv_dealloc_pd(pd);
 	rcm_id_destroy(id);
@@ -62,7 +64,9 @@ static void test_qp_of_another_devices_domain_is_refused(void **state)
 	struct rcm_id *id = rcm_world_id(RDMA_PS_TCP);
 	struct ibv_pd foreign = { 0 };
 	struct ibv_qp_init_attr_ex attr = { .comp_mask = IBV_QP_INIT_ATTR_PD, .pd = &foreign };
-	struct ibv_srq_init_attr_ex srq = { .comp_mask = IBV_SRQ_INIT_ATTR_PD, .pd = &foreign };
+	struct ibv_srq_init_attr_ex srq = {
+		.comp_mask = IBV_SRQ_INIT_ATTR_PD | IBV_SRQ_INIT_ATTR_TYPE, .pd = &foreign,
+	};
 
 	(void)state;
 	assert_int_equal(rcm_queues_create_qp(id, &attr), -EINVAL);
@@ -73,7 +77,7 @@ static void test_qp_of_another_devices_domain_is_refused(void **state)
 static void test_qp_of_unbound_id_is_refused(void **state)
 {
 	struct ibv_qp_init_attr_ex attr = { .qp_type = IBV_QPT_RC };
-	struct ibv_srq_init_attr_ex srq = { 0 };
+	struct ibv_srq_init_attr_ex srq = { .comp_mask = IBV_SRQ_INIT_ATTR_TYPE };
 	struct rcm_id *id;
 
 	(void)state;
@@ -83,30 +87,75 @@ static void test_qp_of_unbound_id_is_refused(void **state)
 	rcm_id_destroy(id);
 }
 
-static void test_qp_that_fails_at_any_step_leaves_nothing(void **state)
+/* ---- Completion queues that the application put in the id ---- */
+
+static void put_cqs(struct rcm_id *id, struct ibv_cq *send, struct ibv_cq *recv)
 {
-	static const enum fake_verbs_call calls[] = {
-		FAKE_CREATE_CHANNEL, FAKE_CREATE_CQ, FAKE_CREATE_QP, FAKE_MODIFY_QP
-	};
+	id->pub.send_cq = send;
+	id->pub.send_cq_channel = send->channel;
+	id->pub.recv_cq = recv;
+	id->pub.recv_cq_channel = recv->channel;
+}
+
+static struct ibv_cq *cq_of(struct rcm_id *id, struct ibv_comp_channel *channel)
+{
+	return ibv_create_cq(id->pub.verbs, 16, &id->pub, channel, 0);
+}
+
+static void test_one_completion_queue_in_both_places_ends_once(void **state)
+{
 	struct rcm_id *id = rcm_world_id(RDMA_PS_TCP);
+	struct ibv_qp_init_attr attr = { .qp_type = IBV_QPT_RC };
 	unsigned objects = rcm_fake_verbs_objects();
+	struct ibv_cq *cq;
 
 	(void)state;
-	for (unsigned i = 0; i < sizeof(calls) / sizeof(*calls); i++) {
-		struct ibv_qp_init_attr_ex attr = { .qp_type = IBV_QPT_RC };
-
-		rcm_fake_verbs_fail(calls[i], ENOMEM);
-		assert_int_equal(rcm_queues_create_qp(id, &attr), -ENOMEM);
-		rcm_fake_verbs_fail(calls[i], 0);
-		assert_null(id->pub.qp);
-		assert_null(id->pub.send_cq);
-		assert_int_equal(rcm_fake_verbs_objects(), objects);
-	}
-	rcm_fake_step_error(rcm_fake_ucma_expect(RDMA_USER_CM_CMD_INIT_QP_ATTR), EINVAL);
-	assert_int_equal(rcm_queues_create_qp(id, &(struct ibv_qp_init_attr_ex){ .qp_type = IBV_QPT_RC }), -EINVAL);
+	cq = cq_of(id, ibv_create_comp_channel(id->pub.verbs));
+	put_cqs(id, cq, cq);
+	assert_int_equal(rdma_create_qp(&id->pub, NULL, &attr), 0);
+	rdma_destroy_qp(&id->pub);
+	assert_null(id->pub.send_cq);
+	assert_null(id->pub.recv_cq_channel);
 	assert_int_equal(rcm_fake_verbs_objects(), objects);
 	rcm_id_destroy(id);
 }
+
+static void test_two_completion_queues_of_one_channel_end_before_it(void **state)
+{
+	struct rcm_id *id = rcm_world_id(RDMA_PS_TCP);
+	struct ibv_qp_init_attr attr = { .qp_type = IBV_QPT_RC };
+	unsigned objects = rcm_fake_verbs_objects();
+	struct ibv_comp_channel *channel = ibv_create_comp_channel(id->pub.verbs);
+
+	(void)state;
+	put_cqs(id, cq_of(id, channel), cq_of(id, channel));
+	assert_int_equal(rdma_create_qp(&id->pub, NULL, &attr), 0);
+	rdma_destroy_qp(&id->pub);
+	assert_int_equal(rcm_fake_verbs_objects(), objects);
+	rcm_id_destroy(id);
+}
+
+static void test_qp_of_other_completion_queues_than_the_ids_is_refused(void **state)
+{
+	struct rcm_id *id = rcm_world_id(RDMA_PS_TCP);
+	struct ibv_cq *ids = cq_of(id, NULL), *other = cq_of(id, NULL);
+	struct ibv_qp_init_attr send = { .qp_type = IBV_QPT_RC, .send_cq = other },
+				recv = { .qp_type = IBV_QPT_RC, .recv_cq = other };
+
+	(void)state;
+	put_cqs(id, ids, ids);
+	assert_int_equal(rdma_create_qp(&id->pub, NULL, &send), -1);
+	assert_int_equal(errno, EINVAL);
+	assert_int_equal(rdma_create_qp(&id->pub, NULL, &recv), -1);
+	assert_ptr_equal(id->pub.send_cq, ids);
+	send.send_cq = ids;
+	assert_int_equal(rdma_create_qp(&id->pub, NULL, &send), 0);
+	ibv_destroy_cq(other);
+	rcm_queues_destroy_qp(id);
+	rcm_id_destroy(id);
+}
+
+/* ---- Kinds ---- */
 
 static void test_qp_of_datagrams_can_send_at_once(void **state)
 {
@@ -122,7 +171,7 @@ static void test_qp_of_datagrams_can_send_at_once(void **state)
 static void test_srq_is_used_by_the_qp(void **state)
 {
 	struct rcm_id *id = rcm_world_id(RDMA_PS_TCP);
-	struct ibv_srq_init_attr_ex srq = { .attr = { .max_wr = 8 } };
+	struct ibv_srq_init_attr_ex srq = { .comp_mask = IBV_SRQ_INIT_ATTR_TYPE, .attr = { .max_wr = 8 } };
 	struct ibv_qp_init_attr_ex attr = { .qp_type = IBV_QPT_RC };
 
 	(void)state;
@@ -134,6 +183,102 @@ static void test_srq_is_used_by_the_qp(void **state)
 	rcm_queues_destroy_srq(id);
 	rcm_queues_destroy_srq(id);
 	assert_null(id->pub.srq);
+	rcm_id_destroy(id);
+}
+
+static void test_qp_with_srq_has_room_for_all_its_receives(void **state)
+{
+	struct rcm_id *id = rcm_world_id(RDMA_PS_TCP);
+	struct ibv_srq_init_attr srq = { .attr = { .max_wr = 100 } };
+	struct ibv_qp_init_attr attr = { .qp_type = IBV_QPT_RC, .cap = { .max_send_wr = 4 } };
+
+	(void)state;
+	assert_int_equal(rdma_create_srq(&id->pub, NULL, &srq), 0);
+	assert_int_equal(srq.attr.max_wr, 101);
+	assert_int_equal(rdma_create_qp(&id->pub, NULL, &attr), 0);
+	assert_int_equal(id->pub.recv_cq->cqe, 101);
+	rdma_destroy_qp(&id->pub);
+	/* Who can't tell gets what was asked for. */
+	rcm_fake_verbs_fail(FAKE_QUERY_SRQ, EOPNOTSUPP);
+	attr = (struct ibv_qp_init_attr){ .qp_type = IBV_QPT_RC };
+	assert_int_equal(rdma_create_qp(&id->pub, NULL, &attr), 0);
+	assert_int_equal(id->pub.recv_cq->cqe, 1);
+	rdma_destroy_qp(&id->pub);
+	attr = (struct ibv_qp_init_attr){ .qp_type = IBV_QPT_RC, .cap = { .max_recv_wr = 7 } };
+	assert_int_equal(rdma_create_qp(&id->pub, NULL, &attr), 0);
+	assert_int_equal(id->pub.recv_cq->cqe, 7);
+	rdma_destroy_qp(&id->pub);
+	rdma_destroy_srq(&id->pub);
+	rcm_id_destroy(id);
+}
+
+static void test_srq_leaves_the_domain_that_the_id_has(void **state)
+{
+	struct rcm_id *id = rcm_world_id(RDMA_PS_TCP);
+	struct ibv_pd *pd = ibv_alloc_pd(id->pub.verbs), *ids = id->pub.pd;
+	struct ibv_srq_init_attr srq = { .attr = { .max_wr = 8 } };
+
+	(void)state;
+	assert_int_equal(rdma_create_srq(&id->pub, pd, &srq), 0);
+	assert_ptr_equal(id->pub.srq->pd, pd);
+	assert_ptr_equal(id->pub.pd, ids);
+	rdma_destroy_srq(&id->pub);
+	assert_ptr_equal(id->pub.pd, ids);
+	ibv_dealloc_pd(pd);
+	rcm_id_destroy(id);
+}
+
+static void test_srq_without_type_is_refused(void **state)
+{
+	struct ibv_srq_init_attr_ex srq = { .attr = { .max_wr = 8 } };
+	struct rcm_id *id = rcm_world_id(RDMA_PS_TCP);
+
+	(void)state;
+	assert_int_equal(rdma_create_srq_ex(&id->pub, &srq), -1);
+	assert_int_equal(errno, EINVAL);
+	rcm_id_destroy(id);
+}
+
+static void test_srq_of_xrc_receivers_id_is_an_xrc_one(void **state)
+{
+	struct rcm_id *id = rcm_world_id(RDMA_PS_TCP);
+	struct ibv_srq_init_attr attr = { .attr = { .max_wr = 8 } };
+
+	(void)state;
+	id->pub.qp_type = IBV_QPT_XRC_RECV;
+	assert_int_equal(rdma_create_srq(&id->pub, NULL, &attr), 0);
+	assert_int_equal(rcm_fake_verbs_last_srq.srq_type, IBV_SRQT_XRC);
+	assert_int_equal(rcm_fake_verbs_last_srq.comp_mask,
+			 IBV_SRQ_INIT_ATTR_TYPE | IBV_SRQ_INIT_ATTR_PD | IBV_SRQ_INIT_ATTR_XRCD | IBV_SRQ_INIT_ATTR_CQ);
+	assert_non_null(rcm_fake_verbs_last_srq.xrcd);
+	assert_ptr_equal(rcm_fake_verbs_last_srq.cq, id->pub.recv_cq);
+	assert_int_equal(id->pub.recv_cq->cqe, 8);
+	rdma_destroy_srq(&id->pub);
+	assert_null(id->pub.recv_cq);
+	id->pub.qp_type = IBV_QPT_XRC_SEND;
+	assert_int_equal(rdma_create_srq(&id->pub, NULL, &attr), 0);
+	assert_int_equal(rcm_fake_verbs_last_srq.srq_type, IBV_SRQT_BASIC);
+	rdma_destroy_srq(&id->pub);
+	rcm_id_destroy(id);
+}
+
+/* The SRQ's completion queue outlives the QP, the QP's the SRQ. */
+static void test_completion_queue_of_xrc_srq_goes_with_the_last_that_uses_it(void **state)
+{
+	struct rcm_id *id = rcm_world_id(RDMA_PS_TCP);
+	struct ibv_srq_init_attr srq = { .attr = { .max_wr = 8 } };
+	struct ibv_qp_init_attr attr = { .qp_type = IBV_QPT_XRC_RECV };
+
+	(void)state;
+	id->pub.qp_type = IBV_QPT_XRC_RECV;
+	for (int round = 0; round < 2; round++) {
+		assert_int_equal(rdma_create_srq(&id->pub, NULL, &srq), 0);
+		assert_int_equal(rdma_create_qp(&id->pub, NULL, &attr), 0);
+		(round ? rdma_destroy_srq : rdma_destroy_qp)(&id->pub);
+		assert_non_null(id->pub.recv_cq);
+		(round ? rdma_destroy_qp : rdma_destroy_srq)(&id->pub);
+		assert_null(id->pub.recv_cq);
+	}
 	rcm_id_destroy(id);
 }
 
@@ -166,6 +311,12 @@ static void test_qp_of_xrc_receiver_is_in_the_devices_domain(void **state)
 	assert_null(id->pub.send_cq);
 	assert_null(id->pub.recv_cq);
 	rcm_queues_destroy_qp(id);
+	/* The id's type says so too, whatever the attributes say. */
+	id->pub.qp_type = IBV_QPT_XRC_RECV;
+	attr = (struct ibv_qp_init_attr_ex){ .qp_type = IBV_QPT_RC };
+	assert_int_equal(rcm_queues_create_qp(id, &attr), 0);
+	assert_int_equal(attr.comp_mask, IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_XRCD);
+	rcm_queues_destroy_qp(id);
 	rcm_id_destroy(id);
 }
 
@@ -191,9 +342,16 @@ int main(void)
 		T(test_qp_uses_the_callers_queues_and_domain),
 		T(test_qp_of_another_devices_domain_is_refused),
 		T(test_qp_of_unbound_id_is_refused),
-		T(test_qp_that_fails_at_any_step_leaves_nothing),
+		T(test_one_completion_queue_in_both_places_ends_once),
+		T(test_two_completion_queues_of_one_channel_end_before_it),
+		T(test_qp_of_other_completion_queues_than_the_ids_is_refused),
 		T(test_qp_of_datagrams_can_send_at_once),
 		T(test_srq_is_used_by_the_qp),
+		T(test_qp_with_srq_has_room_for_all_its_receives),
+		T(test_srq_leaves_the_domain_that_the_id_has),
+		T(test_srq_without_type_is_refused),
+		T(test_srq_of_xrc_receivers_id_is_an_xrc_one),
+		T(test_completion_queue_of_xrc_srq_goes_with_the_last_that_uses_it),
 		T(test_srq_of_xrc_has_domain_and_completion_queue),
 		T(test_qp_of_xrc_receiver_is_in_the_devices_domain),
 		T(test_init_attr_asks_for_the_state_that_is_given),
