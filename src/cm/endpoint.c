@@ -16,16 +16,19 @@
 
 enum { STEP_TIMEOUT_MS = 2000 };
 
+/* The QP is of the id's type, whatever attr says; attr gets what the device gave, and stays as it is on failure. */
 static int create_qp(struct rcm_id *id, struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 {
 	struct ibv_qp_init_attr_ex ex = { 0 };
 	int ret;
 
 	memcpy(&ex, attr, sizeof(*attr));
+	ex.qp_type = id->pub.qp_type;
 	ex.comp_mask = pd ? IBV_QP_INIT_ATTR_PD : 0;
 	ex.pd = pd;
 	ret = rcm_queues_create_qp(id, &ex);
-	memcpy(attr, &ex, sizeof(*attr));
+	if (!ret)
+		memcpy(attr, &ex, sizeof(*attr));
 	return ret;
 }
 
@@ -54,13 +57,14 @@ static int ep_attach(struct rcm_id *id, const struct rdma_addrinfo *res, struct 
 	if (attr) {
 		ep->has_attr = true;
 		ep->attr = *attr;
-		ep->attr.qp_type = id->pub.qp_type;
 	}
 	if (res->ai_connect && res->ai_connect_len <= sizeof(ep->data)) {
 		memcpy(ep->data, res->ai_connect, res->ai_connect_len);
 		ep->data_len = res->ai_connect_len;
 	}
 	rcm_lock_acquire(&id->lock);
+	if (pd)
+		id->pub.pd = pd;
 	id->ep = ep;
 	rcm_lock_release(&id->lock);
 	return 0;
@@ -86,11 +90,7 @@ static int prepare_active(struct rcm_id *id, const struct rdma_addrinfo *res, st
 		ret = rcm_sync_complete(id, RCM_SYNC_ADDRESS);
 	if (!ret)
 		ret = resolve_route(id, res);
-	if (!ret && attr) {
-		attr->qp_type = id->pub.qp_type;
-		ret = create_qp(id, pd, attr);
-	}
-	return ret;
+	return ret || !attr ? ret : create_qp(id, pd, attr);
 }
 
 int rcm_ep_new(const struct rdma_addrinfo *res, struct ibv_pd *pd, struct ibv_qp_init_attr *attr,

@@ -119,6 +119,56 @@ static void test_active_endpoint_that_fails_at_any_step_leaves_nothing(void **st
 	assert_int_equal(rcm_fake_ucma_ids(), 0);
 }
 
+static void test_active_endpoint_without_queue_pair_leaves_the_attributes(void **state)
+{
+	const struct ibv_qp_init_attr before = { .qp_type = IBV_QPT_UD, .cap = { .max_send_wr = 1 } };
+	struct ibv_qp_init_attr attr = before;
+	struct answer answers[] = {
+		{ RDMA_USER_CM_CMD_RESOLVE_ADDR, RDMA_CM_EVENT_ADDR_RESOLVED, 0, 0 },
+		{ RDMA_USER_CM_CMD_RESOLVE_ROUTE, RDMA_CM_EVENT_ROUTE_RESOLVED, 0, 0 },
+		{ 0 },
+	};
+	struct rcm_id *id = NULL;
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		static const enum fake_verbs_call calls[] = { FAKE_CREATE_CQ, FAKE_CREATE_QP, FAKE_MODIFY_QP };
+
+		answers[0].count_before = answers[1].count_before = i;
+		rcm_fake_verbs_fail(calls[i], ENOMEM);
+		assert_int_equal(make_endpoint(&attr, answers, &id), -ENOMEM);
+		rcm_fake_verbs_fail(calls[i], 0);
+		assert_memory_equal(&attr, &before, sizeof(attr));
+		assert_null(id);
+	}
+	/* So the same attributes serve again. */
+	answers[0].count_before = answers[1].count_before = 3;
+	assert_int_equal(make_endpoint(&attr, answers, &id), 0);
+	assert_ptr_equal(attr.send_cq, id->pub.send_cq);
+	assert_int_equal(attr.qp_type, IBV_QPT_RC);
+	rcm_queues_destroy_qp(id);
+	rcm_id_destroy(id);
+}
+
+/* Bound to a device or not: what the application gave is what it finds. */
+static void test_passive_endpoint_shows_the_domain_that_it_was_given(void **state)
+{
+	struct rcm_id *bound = rcm_world_id(RDMA_PS_TCP), *id;
+	struct ibv_pd *pd = ibv_alloc_pd(bound->pub.verbs);
+
+	(void)state;
+	info.ai_flags = RAI_PASSIVE;
+	info.ai_src_addr = &src.sa;
+	assert_int_equal(rcm_ep_new(&info, pd, NULL, &id), 0);
+	assert_ptr_equal(id->pub.pd, pd);
+	rcm_id_destroy(id);
+	assert_int_equal(rcm_ep_new(&info, NULL, NULL, &id), 0);
+	assert_ptr_equal(id->pub.pd, bound->pub.pd);
+	rcm_id_destroy(id);
+	ibv_dealloc_pd(pd);
+	rcm_id_destroy(bound);
+}
+
 static void test_passive_endpoint_is_bound(void **state)
 {
 	struct rcm_id *id = NULL;
@@ -172,6 +222,8 @@ int main(void)
 		T(test_active_endpoint_is_resolved_and_has_a_queue_pair),
 		T(test_active_endpoint_with_path_records_asks_for_no_route),
 		T(test_active_endpoint_that_fails_at_any_step_leaves_nothing),
+		T(test_active_endpoint_without_queue_pair_leaves_the_attributes),
+		T(test_passive_endpoint_shows_the_domain_that_it_was_given),
 		T(test_passive_endpoint_is_bound),
 		T(test_endpoint_without_address_is_refused),
 		T(test_connection_data_of_endpoint_comes_before_the_callers),
