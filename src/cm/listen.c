@@ -135,6 +135,13 @@ static int wait_for_request(struct rcm_id *listener, int cancel_state, struct rc
 	return ret;
 }
 
+static void set_event(struct rcm_id *id, struct rcm_event *event)
+{
+	rcm_lock_acquire(&id->lock);
+	id->pub.event = &event->pub;
+	rcm_lock_release(&id->lock);
+}
+
 int rcm_listen_get_request(struct rcm_id *listener, int cancel_state, struct rcm_id **ret_id)
 {
 	struct rcm_event *event;
@@ -146,9 +153,8 @@ int rcm_listen_get_request(struct rcm_id *listener, int cancel_state, struct rcm
 	if (ret)
 		return ret;
 	if (event->pub.event != RDMA_CM_EVENT_CONNECT_REQUEST) {
-		ret = event->pub.status < 0 ? event->pub.status : -EINVAL;
-		rcm_event_ack(event);
-		return ret;
+		set_event(listener, event);
+		return event->pub.status < 0 ? event->pub.status : -EINVAL;
 	}
 	id = rcm_id_of(event->pub.id);
 	ret = rcm_ep_create_qp(listener, id);
@@ -158,9 +164,7 @@ int rcm_listen_get_request(struct rcm_id *listener, int cancel_state, struct rcm
 		rcm_id_destroy(id);
 		return ret;
 	}
-	rcm_lock_acquire(&id->lock);
-	id->pub.event = &event->pub;
-	rcm_lock_release(&id->lock);
+	set_event(id, event);
 	*ret_id = id;
 	return 0;
 }

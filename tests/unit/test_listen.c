@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 
 #include "cm/endpoint.h"
 #include "cm/ep.h"
@@ -138,6 +139,50 @@ static void test_get_request_honours_o_nonblock(void **state)
 	rcm_id_destroy(listener);
 }
 
+static void test_get_request_leaves_another_event_with_the_listener(void **state)
+{
+	struct rcm_id *listener = rcm_world_sync_id(RDMA_PS_TCP), *id = NULL;
+
+	(void)state;
+	rcm_fake_ucma_event_of(listener->handle, RDMA_CM_EVENT_ADDR_CHANGE, 0);
+	assert_int_equal(rcm_listen_get_request(listener, PTHREAD_CANCEL_DISABLE, &id), -EINVAL);
+	assert_null(id);
+	assert_int_equal(listener->pub.event->event, RDMA_CM_EVENT_ADDR_CHANGE);
+	assert_int_equal(listener->unacked, 1);
+	/* The next call acks it. */
+	rcm_fake_ucma_connect_request(listener->handle, NULL);
+	assert_int_equal(rcm_listen_get_request(listener, PTHREAD_CANCEL_DISABLE, &id), 0);
+	assert_null(listener->pub.event);
+	assert_int_equal(listener->unacked, 1);
+	rcm_id_destroy(id);
+	rcm_id_destroy(listener);
+}
+
+static void *get_request(void *listener)
+{
+	struct rdma_cm_id *id;
+
+	rdma_get_request(listener, &id);
+	return NULL;
+}
+
+static void test_get_request_that_is_cancelled_holds_nothing(void **state)
+{
+	struct rcm_id *listener = rcm_world_sync_id(RDMA_PS_TCP);
+	unsigned refs = listener->channel->refs, id_refs = listener->refs;
+	pthread_t thread;
+	void *result;
+
+	(void)state;
+	assert_int_equal(pthread_create(&thread, NULL, get_request, &listener->pub), 0);
+	assert_int_equal(pthread_cancel(thread), 0);
+	assert_int_equal(pthread_join(thread, &result), 0);
+	assert_ptr_equal(result, PTHREAD_CANCELED);
+	assert_int_equal(listener->channel->refs, refs);
+	assert_int_equal(listener->refs, id_refs);
+	rcm_id_destroy(listener);
+}
+
 static struct rcm_id *listening_endpoint(struct ibv_qp_init_attr *attr)
 {
 	struct sockaddr_in src = { .sin_family = AF_INET };
@@ -195,6 +240,8 @@ int main(void)
 		T(test_get_request_gives_a_synchronous_id_with_its_event),
 		T(test_get_request_of_asynchronous_listener_is_refused),
 		T(test_get_request_honours_o_nonblock),
+		T(test_get_request_leaves_another_event_with_the_listener),
+		T(test_get_request_that_is_cancelled_holds_nothing),
 		T(test_get_request_of_endpoint_has_a_queue_pair),
 		T(test_get_request_without_queue_pair_is_rejected),
 	};
