@@ -303,7 +303,8 @@ int rdma_resolve_route(struct rdma_cm_id *id, int timeout_ms);
  * Asks the peer for a connection, or, on an id for datagrams, for its QP. conn_param: NULL for the most that the device
  * can do and seven retries. With a QP of the id's: ESTABLISHED follows; without: CONNECT_RESPONSE, then
  * rdma_establish() is due. Or CONNECT_ERROR, UNREACHABLE, REJECTED (status: the CM's reason). A synchronous id waits.
- * errno: EINVAL (not resolved, or more than the device can do), ECONNREFUSED (synchronous), and the kernel's.
+ * errno: EINVAL (not resolved, more than the device can do, neither a QP nor conn_param on an id of RDMA_PS_TCP),
+ * ECONNREFUSED (synchronous), and the kernel's.
  */
 int rdma_connect(struct rdma_cm_id *id, struct rdma_conn_param *conn_param);
 
@@ -315,8 +316,8 @@ int rdma_listen(struct rdma_cm_id *id, int backlog);
 
 /*
  * Waits for a request of a synchronous listener. *id is synchronous too; its event holds the request until it is
- * accepted, rejected or destroyed. Of a listener made by rdma_create_ep() it has a QP. errno: EINVAL, EINTR, EAGAIN
- * (O_NONBLOCK on listen->channel->fd), and those of rdma_create_qp().
+ * accepted, rejected or destroyed. Of a listener made by rdma_create_ep() it has a QP. errno: EINVAL (another event
+ * came, and is in listen->event), EINTR, EAGAIN (O_NONBLOCK on listen->channel->fd), and those of rdma_create_qp().
  */
 int rdma_get_request(struct rdma_cm_id *listen, struct rdma_cm_id **id);
 
@@ -333,24 +334,27 @@ int rdma_reject_ece(struct rdma_cm_id *id, const void *private_data, uint8_t pri
 /* Tells the CM of an event that a QP saw: IBV_EVENT_COMM_EST. errno: EINVAL, and the kernel's. */
 int rdma_notify(struct rdma_cm_id *id, enum ibv_event_type event);
 
-/* Ends a connection; the QP goes to ERR. DISCONNECTED follows on both sides. A synchronous id waits. errno: EINVAL. */
+/* Ends a connection; the QP goes to ERR, on iWARP to SQD. DISCONNECTED follows on both sides. A synchronous id waits.
+ * errno: EINVAL. */
 int rdma_disconnect(struct rdma_cm_id *id);
 
 /*
  * Makes the id's QP on a device that it is bound to: ready to receive, for datagrams also to send. pd: NULL for the
- * device's own, shared one. CQs that qp_init_attr doesn't name are made, with a completion channel each, and are in the
- * id. qp_init_attr gets what the device gave. errno: EINVAL (no device, another device's pd, has one), and the verbs'.
+ * id's, which is the device's own, shared one unless another was given. CQs that qp_init_attr doesn't name are made,
+ * with a completion channel each, and are in the id. qp_init_attr gets what the device gave; on failure it and the id
+ * are as before. errno: EINVAL (no device, another device's pd, has one), and the verbs'.
  */
 int rdma_create_qp(struct rdma_cm_id *id, struct ibv_pd *pd, struct ibv_qp_init_attr *qp_init_attr);
 int rdma_create_qp_ex(struct rdma_cm_id *id, struct ibv_qp_init_attr_ex *qp_init_attr);
 
-/* Frees the id's QP, and CQs and channels that were made for it. No QP, or NULL: nothing. */
+/* Frees the id's QP, and the CQs and channels that are in the id; id->pd stays. No QP, or NULL: nothing. */
 void rdma_destroy_qp(struct rdma_cm_id *id);
 
 /* What to give ibv_modify_qp() for the move to qp_attr->qp_state. errno: EINVAL, and the kernel's. */
 int rdma_init_qp_attr(struct rdma_cm_id *id, struct ibv_qp_attr *qp_attr, int *qp_attr_mask);
 
-/* ECE of an id without a QP: what REQ or REP is to carry, and what the peer's carried. errno: EINVAL (it has a QP). */
+/* ECE of an id without a QP: what REQ or REP is to carry, and what the peer's carried. A REP has the vendor of the REQ.
+ * errno: EINVAL (it has a QP; to set: no vendor, or a comp_mask). */
 int rdma_set_local_ece(struct rdma_cm_id *id, struct ibv_ece *ece);
 int rdma_get_remote_ece(struct rdma_cm_id *id, struct ibv_ece *ece);
 
