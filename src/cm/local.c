@@ -7,7 +7,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
+#include "base/clock.h"
 #include "base/limits.h"
 #include "cm/id.h"
 #include "cm/kernel.h"
@@ -77,10 +79,14 @@ static bool prefix_fits(enum rdma_port_space ps, uint64_t prefix)
 	return prefix == own;
 }
 
-/* Linux's default range of ephemeral ports. */
+/* Of Linux's default range of ephemeral ports. Not arc4random_uniform(), which glibc has since 2.36 only. */
 static uint16_t ephemeral_port(void)
 {
-	return (uint16_t)(32768 + arc4random_uniform(60999 - 32768 + 1));
+	uint64_t random;
+
+	if (getrandom(&random, sizeof(random), GRND_NONBLOCK) != sizeof(random))
+		random = rcm_clock_now();	/* early after boot */
+	return (uint16_t)(32768 + random % (60999 - 32768 + 1));
 }
 
 static int complete_sid(struct sockaddr_ib *ib, enum rdma_port_space ps)
