@@ -4,6 +4,9 @@
 
 : "${dir:?}" "${top:?}"
 
+# shellcheck source=scripts/servers.sh
+. "$top/scripts/servers.sh"
+
 declare -A address=([nsd]=127.0.0.2 [dnsmasq]=127.0.0.3 [unbound]=127.0.0.4 [liar]=127.0.0.5)
 
 # The authority for rai.test and bench.test, also reached by IPv6 and by a scoped address.
@@ -35,7 +38,7 @@ conf_nsd() {
 	    zonefile: bench.test.zone
 	END
 }
-run_nsd() { exec nsd -d -c "$dir/nsd.conf"; }
+run_nsd() { servers_use; exec nsd -d -c "$dir/nsd.conf"; }
 
 # A forwarder with a cache, as in a home router. -d keeps it from changing to a user that an
 # unprivileged user namespace lacks.
@@ -54,7 +57,7 @@ conf_dnsmasq() {
 	address=/own.rai.test/192.0.2.200
 	END
 }
-run_dnsmasq() { exec dnsmasq -d -C "$dir/dnsmasq.conf"; }
+run_dnsmasq() { servers_use; exec dnsmasq -d -C "$dir/dnsmasq.conf"; }
 
 # A validating recursor with a cache.
 conf_unbound() {
@@ -83,7 +86,7 @@ conf_unbound() {
 	    stub-addr: ${address[nsd]}
 	END
 }
-run_unbound() { exec unbound -d -c "$dir/unbound.conf"; }
+run_unbound() { servers_use; exec unbound -d -c "$dir/unbound.conf"; }
 
 # Answers by the name asked; see tests/dns/liar.c.
 conf_liar() { :; }

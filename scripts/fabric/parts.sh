@@ -4,16 +4,13 @@
 # world, which sets dir and -e.
 # shellcheck disable=SC2030,SC2031,SC2153,SC2154,SC2164
 
-umad2sim() {
-	local f
-	for f in /usr/lib/*/umad2sim/libumad2sim.so /usr/lib{64,}/umad2sim/libumad2sim.so; do
-		[ ! -e "$f" ] || { echo "$f"; return; }
-	done
-}
+# shellcheck source=scripts/servers.sh
+. "$top/scripts/servers.sh"
 
 need_tools() {
 	local build=$1
-	if ! command -v ibsim >/dev/null || ! command -v opensm >/dev/null || [ -z "$(umad2sim)" ]; then
+	servers_need
+	if ! (servers_use; command -v ibsim && command -v opensm) >/dev/null || [ -z "$(umad2sim)" ]; then
 		echo "world: needs ibsim, umad2sim and opensm" >&2
 		exit 77
 	fi
@@ -59,7 +56,7 @@ gone() { timeout "$2" tail -s 0.02 --pid="$1" -f /dev/null; }
 # ibsim reads its console from a FIFO that it holds open itself: at the end of its input it spins.
 fabric_up() {
 	mkfifo "$dir/console"
-	(cd "$dir" && exec ibsim -s net.topo <>console >ibsim.log 2>&1) &
+	(cd "$dir" && servers_use && exec ibsim -s net.topo <>console >ibsim.log 2>&1) &
 	echo $! >"$dir/ibsim.pid"
 	disown
 	await "$dir/ibsim.log" 'simulator ready' $! || { cat "$dir/ibsim.log" >&2; exit 1; }
@@ -93,6 +90,7 @@ sm_start() {
 	rm -f "$log"
 	(
 		cd "$dir/sm.$host"
+		servers_use
 		export SIM_HOST=$host OSM_TMP_DIR=. OSM_CACHE_DIR=. LD_PRELOAD
 		LD_PRELOAD=$(<"$dir/preload")
 		exec opensm -g 0 -F "$dir/osm.conf" -f "$log" >"$dir/sm.$host.out" 2>&1 </dev/null

@@ -1,27 +1,35 @@
-# Sourced: an apt that works on a state of its own beside the system's, which it leaves alone.
+# Sourced: an apt that works on a state of its own beside the system's, which it leaves alone. Needs no root.
 
-# Site of the archive whose label is $1, as the system's own apt configuration has it.
+# Site of the archive whose label is $1, as the system's own apt configuration has it. Before the first "apt-get update"
+# apt knows no labels; then the path of the address tells.
 apt_site() {
-	apt-get indextargets --format '$(SITE)|$(LABEL)' 2>/dev/null |
-		awk -F'|' -v label="$1" '$2 == label { print $1; exit }'
+	local site end
+	site=$(apt-get indextargets --format '$(SITE)|$(LABEL)' 2>/dev/null |
+		awk -F'|' -v label="$1" '$2 == label { print $1; exit }')
+	case $1 in Debian) end='debian' ;; *) end='debian-security' ;; esac
+	[ -n "$site" ] || site=$(cat /etc/apt/sources.list /etc/apt/sources.list.d/*.{list,sources} 2>/dev/null |
+		sed -nE "/^[[:space:]]*#/d; s|.*[[:space:]]([a-z+]+:[^[:space:]]*/$end)/?([[:space:]].*)?\$|\1|p" | head -1)
+	echo "$site"
 }
 
 # apt_own FOLDER SUITE: sets the array "own", options that make apt-get and apt-cache look at SUITE alone, with the
-# mirror that the system uses, and keep what they fetch in FOLDER.
+# mirror that the system uses, and keep what they fetch in FOLDER. The host's other architectures are not asked for.
 apt_own() {
-	local work=$1 suite=$2 main security
-	local key='[signed-by=/usr/share/keyrings/debian-archive-keyring.gpg]'
+	local work=$1 suite=$2 main security said
+	local options='[arch=amd64 signed-by=/usr/share/keyrings/debian-archive-keyring.gpg]'
 	main=$(apt_site Debian)
-	[ -n "$main" ] || { apt-get update -qq; main=$(apt_site Debian); }
 	[ -n "$main" ] || { echo "apt knows no Debian archive" >&2; return 1; }
 	security=$(apt_site Debian-Security)
 	mkdir -p "$work"/{lists,cache/archives}/partial
-	echo "deb $key $main $suite main" > "$work/sources.list"
+	echo "deb $options $main $suite main" > "$work/sources.list"
 	if [ "$suite" != sid ] && [ -n "$security" ]; then
-		echo "deb $key $security $suite-security main" >> "$work/sources.list"
+		echo "deb $options $security $suite-security main" >> "$work/sources.list"
 	fi
 	own=(-o "Dir::Etc::SourceList=$work/sources.list" -o Dir::Etc::SourceParts=/dev/null
-		-o "Dir::State::Lists=$work/lists" -o "Dir::Cache=$work/cache"
-		-o Acquire::Languages=none -o APT::Sandbox::User=root)
-	apt-get "${own[@]}" -qq update
+		-o "Dir::State::Lists=$work/lists" -o "Dir::Cache=$work/cache" -o APT::Architectures=amd64
+		-o Acquire::Languages=none -o APT::Sandbox::User=root -o APT::Update::Error-Mode=any)
+	said=$(apt-get "${own[@]}" -qq update 2>&1) || { apt_reason "$said" >&2; return 1; }
 }
+
+# apt_reason OUTPUT: the one line of apt's that tells why.
+apt_reason() { grep -m1 '^E: ' <<< "$1" || tail -n 1 <<< "$1"; }
