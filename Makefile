@@ -1,41 +1,52 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# A door to Meson: make, make check, make demo, make bench, make install DESTDIR= PREFIX=, make clean.
+# A door to Meson: "make help" lists what there is.
 
-PREFIX ?= /usr/local
 BUILD ?= build
+export BUILD PREFIX LIBDIR DESTDIR
 
-.PHONY: all deps check check-vm demo bench bench-vm install clean
+.PHONY: all help deps check test check-vm demo bench bench-vm install uninstall clean
 
-all: $(BUILD)/build.ninja
-	@ninja -C $(BUILD)
+all:
+	@scripts/build
 
-$(BUILD)/build.ninja: | deps
-	@meson setup $(BUILD) --prefix=$(PREFIX)
+help:
+	@echo 'make             builds library and command'
+	@echo 'make demo        shows what it does, on real servers in namespaces of their own'
+	@echo 'make test        the tests, in a plain build'
+	@echo 'make check       every test, also under the sanitizers'
+	@echo 'make check-vm    the tests in guests with Soft-RoCE'
+	@echo 'make bench       its speed; make bench-vm: in guests'
+	@echo 'make install     under PREFIX=/usr/local, with LIBDIR= and DESTDIR= where wanted'
+	@echo 'make uninstall   takes that away'
+	@echo 'make deps        installs the packages that building and testing need (Debian, as root)'
+	@echo 'make clean       removes what was built; BUILD=build is the directory'
 
-# Installs what is missing (Debian); does nothing, and needs no root, where all is there.
 deps:
-	@scripts/install-deps
+	@scripts/install-deps build test analysis
 
-check: all
-	@BUILD=$(BUILD) scripts/check
+check:
+	@scripts/check
 
-check-vm: all
+test:
+	@scripts/check -q
+
+check-vm:
 	@tests/vm/run
 
-demo: all
-	@BUILD=$(BUILD) scripts/demo
+demo:
+	@scripts/demo
 
-bench: all
-	@BUILD=$(BUILD) scripts/bench
+bench:
+	@scripts/bench
 
-bench-vm: all
+bench-vm:
 	@bench/vm-run
 
-# The loader finds a new library by its cache; a package's own scripts see to that for DESTDIR.
-install: all
-	@meson configure $(BUILD) --prefix=$(PREFIX)
-	@DESTDIR=$(DESTDIR) meson install -C $(BUILD)
-	@[ -n "$(DESTDIR)" ] || [ "$$(id -u)" != 0 ] || /sbin/ldconfig
+install:
+	@scripts/install
+
+uninstall:
+	@scripts/uninstall
 
 clean:
 	@rm -rf $(BUILD) build-*
