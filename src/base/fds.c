@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/fork.h"
 #include "base/lock.h"
 
 enum { BITS = 64, FIRST = 1024 };
@@ -74,20 +75,28 @@ void rcm_fds_close(int fd)
 		close(fd);
 }
 
-void rcm_fds_fork_prepare(void) RCM_UNCHECKED
+static void fds_fork_prepare(void) RCM_UNCHECKED
 {
 	rcm_lock_acquire(&lock);
 }
 
-void rcm_fds_fork_parent(void) RCM_UNCHECKED
+static void fds_fork_parent(void) RCM_UNCHECKED
 {
 	rcm_lock_release(&lock);
 }
 
-void rcm_fds_fork_child(void) RCM_UNCHECKED
+/* By the numbers that are still the library's. */
+static void fds_fork_child(void) RCM_UNCHECKED
 {
 	for (unsigned word = 0; word < words; word++)
 		for (; own[word]; own[word] &= own[word] - 1)
 			close((int)(word * BITS) + __builtin_ctzll(own[word]));
 	rcm_lock_init(&lock);
+}
+
+__attribute__((constructor)) static void fds_watch_forks(void)
+{
+	static const struct rcm_fork fork = { fds_fork_prepare, fds_fork_parent, fds_fork_child };
+
+	rcm_fork_watch(RCM_FORK_FDS, &fork);
 }

@@ -18,10 +18,3 @@ void rcm_fds_close(int fd);
 
 /* No longer the library's; true: it was, and the caller closes it. For what has a close of its own. */
 bool rcm_fds_forget(int fd);
-
-/* Around a fork: no descriptor comes or goes meanwhile. */
-void rcm_fds_fork_prepare(void);
-void rcm_fds_fork_parent(void);
-
-/* In the child: closes all, by the numbers that are still theirs. Async-signal-safe. */
-void rcm_fds_fork_child(void);

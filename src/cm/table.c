@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/fork.h"
 #include "base/lock.h"
 #include "cm/id.h"
 
@@ -90,4 +91,9 @@ void rcm_table_remove(uint64_t uid)
 			first_free = (uint32_t)uid + 1;
 	}
 	rcm_lock_release(&lock);
+}
+
+__attribute__((constructor)) static void table_watch_forks(void)
+{
+	rcm_fork_watch_lock(RCM_FORK_IDS, &lock);
 }

@@ -2,12 +2,10 @@
 /* The resolver's thread: its start, its post box, its turns, and what becomes of it in a fork. */
 #include "resolve/engine.h"
 
-#include <pthread.h>
-
 #include "addr/service.h"
 #include "base/container.h"
 #include "base/err.h"
-#include "base/fds.h"
+#include "base/fork.h"
 #include "base/limits.h"
 #include "base/lock.h"
 #include "base/log.h"
@@ -265,28 +263,25 @@ out_loop:
 
 /* ---- Fork ---- */
 
-static void fork_prepare(void) RCM_UNCHECKED
+static void engine_fork_prepare(void) RCM_UNCHECKED
 {
 	rcm_lock_acquire(&self.starting);
 	rcm_lock_acquire(&self.door);
 	rcm_lock_acquire(&self.gate);
 	rcm_lock_release(&self.door);
 	rcm_lock_acquire(&self.box);
-	rcm_fds_fork_prepare();
 }
 
-static void fork_parent(void) RCM_UNCHECKED
+static void engine_fork_parent(void) RCM_UNCHECKED
 {
-	rcm_fds_fork_parent();
 	rcm_lock_release(&self.box);
 	rcm_lock_release(&self.gate);
 	rcm_lock_release(&self.starting);
 }
 
 /* Not released but made anew: the engine's thread, which isn't here, may stand in the door. */
-static void fork_child(void)
+static void engine_fork_child(void)
 {
-	rcm_fds_fork_child();
 	self.engine.loop.epfd = -1;
 	rcm_lock_init(&self.box);
 	rcm_lock_init(&self.gate);
@@ -297,9 +292,11 @@ static void fork_child(void)
 		atomic_store(&self.life, FORKED);
 }
 
-static void register_fork(void)
+__attribute__((constructor)) static void engine_watch_forks(void)
 {
-	pthread_atfork(fork_prepare, fork_parent, fork_child);
+	static const struct rcm_fork fork = { engine_fork_prepare, engine_fork_parent, engine_fork_child };
+
+	rcm_fork_watch(RCM_FORK_ENGINE, &fork);
 }
 
 /* In the child: gives up what belongs to the parent's engine. Its epoll registrations are the parent's, too, and its
@@ -321,13 +318,11 @@ static void abandon(struct rcm_engine *engine)
 
 static int start_locked(void)
 {
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	int ret;
 
 	rcm_lock_assert_held(&self.starting);
 	if (atomic_load(&self.life) == RUNNING)
 		return 0;
-	pthread_once(&once, register_fork);
 	if (atomic_load(&self.life) == FORKED) {
 		abandon(&self.engine);
 		atomic_store(&self.life, ABANDONED);

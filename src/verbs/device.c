@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/fork.h"
 #include "base/lock.h"
 #include "base/log.h"
 
@@ -272,4 +273,9 @@ int rcm_device_list_open(struct ibv_context ***ret_list, int *ret_count)
 out:
 	ibv_free_device_list(list);
 	return ret;
+}
+
+__attribute__((constructor)) static void device_watch_forks(void)
+{
+	rcm_fork_watch_lock(RCM_FORK_DEVICES, &lock);
 }

@@ -2,6 +2,9 @@
 /* RDMA devices: opened when needed, each once, and none hurts another (F22). */
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "fake_verbs.h"
 #include "test.h"
@@ -244,6 +247,45 @@ static void test_device_opened_by_many_threads_is_one(void **state)
 	assert_int_equal(rcm_fake_verbs_objects(), 0);
 }
 
+static atomic_bool stop;
+
+static void *get_and_put(void *arg)
+{
+	struct rcm_device *device;
+
+	while (!atomic_load(&stop))
+		if (!rcm_device_get(*(__be64 *)arg, 1, &device))
+			rcm_device_put(device);
+	return NULL;
+}
+
+static void test_device_list_of_a_forked_child_is_free_whatever_the_parents_threads_do(void **state)
+{
+	__be64 guid = fresh_guid();
+	unsigned d = rcm_fake_verbs_add("a", guid, 1);
+	struct rcm_device *device;
+	pthread_t threads[2];
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, get_and_put, &guid), 0);
+	for (unsigned i = 0; i < 200; i++) {
+		int status = -1;
+		pid_t child = fork();
+
+		if (!child) {
+			alarm(20);
+			_exit(rcm_device_get(guid, 1, &device) != 0);
+		}
+		assert_int_equal(waitpid(child, &status, 0), child);
+		assert_int_equal(status, 0);
+	}
+	atomic_store(&stop, true);
+	for (unsigned i = 0; i < 2; i++)
+		pthread_join(threads[i], NULL);
+	retire(d);
+}
+
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup(name, reset)
@@ -259,6 +301,7 @@ int main(void)
 		T(test_device_xrc_domain_is_shared),
 		T(test_device_list_leaves_out_what_cannot_be_opened),
 		T(test_device_opened_by_many_threads_is_one),
+		T(test_device_list_of_a_forked_child_is_free_whatever_the_parents_threads_do),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

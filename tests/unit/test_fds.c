@@ -57,7 +57,6 @@ static int child(int own, int application)
 {
 	int again;
 
-	rcm_fds_fork_child();
 	if (is_open(own) || !is_open(application))
 		return 1;
 	again = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -75,11 +74,9 @@ static void test_fds_are_closed_at_the_fork_and_not_again_in_the_child(void **st
 	pid_t pid;
 
 	(void)state;
-	rcm_fds_fork_prepare();
 	pid = fork();
 	if (!pid)
 		_exit(child(own, application));
-	rcm_fds_fork_parent();
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
 	assert_true(is_open(own));

@@ -3,6 +3,9 @@
 #include "cm/table.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "cm/id.h"
 #include "test.h"
@@ -121,6 +124,44 @@ static void test_table_threads_find_their_own(void **state)
 	free(ids);
 }
 
+static atomic_bool stop;
+
+static void *add_and_remove(void *arg)
+{
+	uint64_t uid = 0;
+
+	while (!atomic_load(&stop))
+		if (!rcm_table_add(arg, &uid))
+			rcm_table_remove(uid);
+	return NULL;
+}
+
+static void test_table_of_a_forked_child_is_free_whatever_the_parents_threads_do(void **state)
+{
+	struct rcm_id *ids = make_ids(3);
+	pthread_t threads[2];
+	uint64_t uid = 0;
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, add_and_remove, &ids[i]), 0);
+	for (unsigned i = 0; i < 200; i++) {
+		int status = -1;
+		pid_t child = fork();
+
+		if (!child) {
+			alarm(20);
+			_exit(rcm_table_add(&ids[2], &uid) || rcm_table_find(uid) != &ids[2]);
+		}
+		assert_int_equal(waitpid(child, &status, 0), child);
+		assert_int_equal(status, 0);
+	}
+	atomic_store(&stop, true);
+	for (unsigned i = 0; i < 2; i++)
+		pthread_join(threads[i], NULL);
+	free(ids);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -129,6 +170,7 @@ int main(void)
 		cmocka_unit_test(test_table_reused_slot_gives_another_uid),
 		cmocka_unit_test(test_table_random_use_agrees_with_model),
 		cmocka_unit_test(test_table_threads_find_their_own),
+		cmocka_unit_test(test_table_of_a_forked_child_is_free_whatever_the_parents_threads_do),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
