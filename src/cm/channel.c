@@ -18,9 +18,12 @@
  * has an event of its own waiting starves the others. */
 enum { KERNEL_LOOK_EVERY = 16 };
 
-static int watch(struct rcm_channel *channel, int fd, uint32_t events)
+/* Which of the two descriptors under pub.fd. */
+enum { OWN, KERNEL };
+
+static int watch(struct rcm_channel *channel, int fd, uint64_t which, uint32_t events)
 {
-	struct epoll_event e = { .events = events };
+	struct epoll_event e = { .events = events, .data.u64 = which };
 
 	return epoll_ctl(channel->pub.fd, EPOLL_CTL_ADD, fd, &e) ? rcm_errno() : 0;
 }
@@ -45,12 +48,12 @@ static int open_descriptors(struct rcm_channel *channel)
 	channel->due_fd = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (channel->due_fd < 0)
 		return rcm_errno();
-	ret = watch(channel, channel->due_fd, 0);
+	ret = watch(channel, channel->due_fd, OWN, 0);
 	if (ret)
 		return ret;
 	ret = rcm_ucma_open(&channel->ucma);
 	if (!ret)
-		return watch(channel, channel->ucma.fd, EPOLLIN);
+		return watch(channel, channel->ucma.fd, KERNEL, EPOLLIN);
 	return ret == -EMFILE || ret == -ENFILE || ret == -ENOMEM ? ret : 0;
 }
 
@@ -109,18 +112,56 @@ void rcm_channel_append_locked(struct rcm_channel *channel, struct rcm_event *ev
 	event->list = &channel->queue;
 }
 
-/* Brings the descriptor in line with the queue. Asking epoll to look at the eventfd, or not to, takes a fifth less time
- * than writing and reading it, and is no cancellation point. */
+/* Waked anew, whoever watches: due_fd is up, and not on epoll's list of what may be ready (see hide_locked()), so that
+ * EPOLL_CTL_MOD puts it there and wakes. EPOLLONESHOT: what takes it from there disarms it, too. */
+static void show_locked(struct rcm_channel *channel) RCM_REQUIRES(channel->lock)
+{
+	struct epoll_event e = { .events = EPOLLIN | EPOLLONESHOT, .data.u64 = OWN };
+
+	rcm_lock_assert_held(&channel->lock);
+	if (epoll_ctl(channel->pub.fd, EPOLL_CTL_MOD, channel->due_fd, &e) && errno == ENOENT)
+		epoll_ctl(channel->pub.fd, EPOLL_CTL_ADD, channel->due_fd, &e);
+}
+
+/*
+ * EPOLL_CTL_MOD would leave due_fd on the list, and the next one that arms it would then wake nobody who looks at edges
+ * alone. Taking it by epoll_wait(2) disarms and unlinks it in one call, which also tells of the kernel's descriptor.
+ * Whether there is something to take, epoll_wait(2) looks at without a lock, and may miss it while another thread
+ * polls: then it is taken out and put in again, which is exact, and rare.
+ */
+static void hide_locked(struct rcm_channel *channel) RCM_REQUIRES(channel->lock)
+{
+	struct epoll_event ready[2], off = { .data.u64 = OWN };
+	bool taken = false, kernel = false;
+	int n, cancel;
+
+	rcm_lock_assert_held(&channel->lock);
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	n = epoll_wait(channel->pub.fd, ready, 2, 0);
+	pthread_setcancelstate(cancel, NULL);
+	for (int i = 0; i < n; i++) {
+		taken = taken || ready[i].data.u64 == OWN;
+		kernel = kernel || ready[i].data.u64 == KERNEL;
+	}
+	if (!taken) {
+		epoll_ctl(channel->pub.fd, EPOLL_CTL_DEL, channel->due_fd, NULL);
+		epoll_ctl(channel->pub.fd, EPOLL_CTL_ADD, channel->due_fd, &off);
+	}
+	channel->takes = kernel ? KERNEL_LOOK_EVERY - 1 : 0;
+}
+
 void rcm_channel_show_locked(struct rcm_channel *channel)
 {
 	bool due = !TAILQ_EMPTY(&channel->queue);
-	struct epoll_event e = { .events = due ? EPOLLIN : 0 };
 
 	rcm_lock_assert_held(&channel->lock);
 	if (due == channel->due || channel->due_fd < 0)
 		return;
 	channel->due = due;
-	epoll_ctl(channel->pub.fd, EPOLL_CTL_MOD, channel->due_fd, &e);
+	if (due)
+		show_locked(channel);
+	else
+		hide_locked(channel);
 }
 
 /* Reads one kernel event. 0: it is at the queue's end, or, its id being gone, with nobodys. -EAGAIN: none. */
@@ -215,7 +256,6 @@ void rcm_channel_put_back_aside(struct rcm_channel *channel)
 	rcm_lock_release(&channel->lock);
 }
 
-/* Takes over what the kernel has ready, so that it comes before what is queued next. */
 void rcm_channel_catch_up_locked(struct rcm_channel *channel)
 {
 	int cancel;
@@ -230,8 +270,6 @@ void rcm_channel_catch_up_locked(struct rcm_channel *channel)
 void rcm_channel_post(struct rcm_channel *channel, struct rcm_event *event)
 {
 	rcm_lock_acquire(&channel->lock);
-	if (atomic_load_explicit(&event->id->kernel_busy, memory_order_relaxed))
-		rcm_channel_catch_up_locked(channel);
 	rcm_channel_append_locked(channel, event);
 	rcm_channel_show_locked(channel);
 	rcm_lock_release(&channel->lock);
@@ -264,14 +302,15 @@ bool rcm_channel_withdraw_one(struct rcm_channel *channel, struct rcm_event *eve
 	return queued;
 }
 
-/* MIGRATE_ID wakes nobody who waits for the events that it moved: epoll has to look at the descriptor again. */
+/* MIGRATE_ID wakes nobody who waits for the events that it moved: epoll has to look at the descriptor again. As one
+ * that is new to it: of one that it knows, and that is on its list of what may be ready, it would not wake. */
 void rcm_channel_look_again_locked(struct rcm_channel *channel)
 {
-	struct epoll_event e = { .events = EPOLLIN };
-
 	rcm_lock_assert_held(&channel->lock);
-	if (channel->ucma.fd >= 0)
-		epoll_ctl(channel->pub.fd, EPOLL_CTL_MOD, channel->ucma.fd, &e);
+	if (channel->ucma.fd < 0)
+		return;
+	epoll_ctl(channel->pub.fd, EPOLL_CTL_DEL, channel->ucma.fd, NULL);
+	watch(channel, channel->ucma.fd, KERNEL, EPOLLIN);
 }
 
 void rcm_channel_close(struct rcm_channel *channel)

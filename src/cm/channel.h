@@ -13,8 +13,8 @@
  * pub.fd is an epoll descriptor over due_fd, an eventfd that is always up and that epoll looks at exactly while the
  * queue is not empty, and, where there is a kernel side, ucma.fd, which is readable while the kernel has an event.
  *
- * Order: what the kernel had ready before the library queued an event for the same id comes before it
- * (rcm_channel_post()), and the queue comes before the kernel, so the events of one id keep their order.
+ * Order: the queue is first in, first out, and comes before what the kernel still has. So the events of one id keep
+ * their order as far as anybody can have seen it: one of ours may overtake the kernel's that nobody has read.
  */
 struct rcm_channel {
 	struct rdma_event_channel pub;		/* first */
@@ -28,7 +28,7 @@ struct rcm_channel {
 	struct rcm_event_list aside;		/* passed over by a synchronous wait */
 	struct rcm_event_list nobodys;		/* the kernel's, for ids that are gone: to be dropped */
 	struct rcm_kernel_event *spare;		/* what the next kernel event is read into */
-	unsigned takes;
+	unsigned takes;				/* since the kernel was looked at, while ours were waiting */
 	bool due;				/* epoll looks at due_fd */
 };
 

@@ -83,8 +83,6 @@ struct rcm_id {
 	uint32_t handle;
 	uint64_t uid;				/* in the table; 0: not in it */
 	unsigned commands;			/* under way */
-	atomic_bool kernel_busy;		/* a command was given that brings events: what the kernel has ready is
-						 * taken over before an event of ours is queued */
 };
 
 static inline struct rcm_id *rcm_id_of(struct rdma_cm_id *id)

@@ -120,8 +120,6 @@ bool rcm_kernel_try(struct rcm_kernel_try *try)
 	if (given)
 		given = kernel_begin_locked(try);
 	rcm_lock_release(&id->lock);
-	/* What the kernel has ready is taken over before an event of ours is queued. */
-	atomic_store_explicit(&id->kernel_busy, true, memory_order_relaxed);
 	rcm_channel_put(last);
 	return given;
 }

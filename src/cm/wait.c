@@ -5,43 +5,17 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
+#include <pthread.h>
 
 #include "base/err.h"
 #include "base/log.h"
-
-/* Faults: a thread that sleeps in poll(2) doesn't cause them. */
-static bool is_fault(int sig)
-{
-	return sig == SIGSEGV || sig == SIGBUS || sig == SIGILL || sig == SIGFPE || sig == SIGSYS ||
-	       sig == SIGTRAP || sig == SIGABRT;
-}
-
-/* poll(2) says EINTR whatever handler ran. True where it may have been one that asked for that: a handler without
- * SA_RESTART for a signal that this thread lets in. */
-static bool interrupted(void)
-{
-	struct sigaction action;
-	sigset_t blocked;
-
-	pthread_sigmask(SIG_SETMASK, NULL, &blocked);
-	for (int sig = 1; sig <= SIGRTMAX; sig++) {
-		if (is_fault(sig) || sigismember(&blocked, sig) == 1 || sigaction(sig, NULL, &action))
-			continue;
-		if (action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN &&
-		    !(action.sa_flags & SA_RESTART))
-			return true;
-	}
-	return false;
-}
 
 static int wait_readable(int fd)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
 
-	while (poll(&p, 1, -1) < 0)
-		if (errno != EINTR || interrupted())
-			return rcm_errno();
+	if (poll(&p, 1, -1) < 0)
+		return rcm_errno();
 	return p.revents & POLLNVAL ? -EBADF : 0;
 }
 

@@ -8,7 +8,7 @@
 
 /*
  * Takes the next event, completed and counted on its id. 0; -EAGAIN where none is due and pub.fd has O_NONBLOCK; -EINTR
- * where a signal handler without SA_RESTART ran; what the kernel's GET_EVENT said. Any number of threads; a
+ * where a signal handler ran meanwhile, SA_RESTART or not; what the kernel's GET_EVENT said. Any number of threads; a
  * cancellation point while it waits.
  */
 int rcm_channel_get(struct rcm_channel *channel, struct rcm_event **ret_event);
