@@ -17,7 +17,7 @@ static struct rcm_lock lock = RCM_LOCK_INIT;
 static uint64_t *own RCM_GUARDED_BY(lock);
 static unsigned words RCM_GUARDED_BY(lock);
 
-static int fds_grow_locked(unsigned word)
+static int fds_grow_locked(unsigned word) RCM_REQUIRES(lock)
 {
 	unsigned more = words ? words : FIRST / BITS;
 	uint64_t *grown;

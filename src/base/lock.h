@@ -6,13 +6,14 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-#if defined(__clang__)
+/* Earlier ones don't know the members of a C struct in an annotation. */
+#if defined(__clang__) && __clang_major__ >= 19
 #define RCM_ANNOTATE(x) __attribute__((x))
 #else
 #define RCM_ANNOTATE(x)
 #endif
 #define RCM_CAPABILITY RCM_ANNOTATE(capability("mutex"))
-#define RCM_GUARDED_BY(l) RCM_ANNOTATE(guarded_by(l))
+#define RCM_GUARDED_BY(l) RCM_ANNOTATE(guarded_by(&l))
 #define RCM_REQUIRES(l) RCM_ANNOTATE(requires_capability(l))
 #define RCM_ACQUIRES(l) RCM_ANNOTATE(acquire_capability(l))
 #define RCM_RELEASES(l) RCM_ANNOTATE(release_capability(l))

@@ -12,11 +12,22 @@
 #include "cm/kernel.h"
 #include "verbs/device.h"
 
+struct rcm_device *rcm_attach_device(struct rcm_id *id)
+{
+	struct rcm_device *device;
+
+	rcm_lock_acquire(&id->lock);
+	device = id->device;
+	rcm_lock_release(&id->lock);
+	return device;
+}
+
 /* Gives the id its device, unless it has one: the reference is taken over. */
 static void set_device(struct rcm_id *id, struct rcm_device *device)
 {
 	bool taken = false;
 
+	rcm_lock_acquire(&id->queues);
 	rcm_lock_acquire(&id->lock);
 	if (!id->device && !id->dead) {
 		id->device = device;
@@ -26,6 +37,7 @@ static void set_device(struct rcm_id *id, struct rcm_device *device)
 		taken = true;
 	}
 	rcm_lock_release(&id->lock);
+	rcm_lock_release(&id->queues);
 	if (!taken)
 		rcm_device_put(device);
 }
@@ -37,10 +49,7 @@ static int open_device(struct rcm_id *id, const struct rcm_ucma_addr *addr)
 
 	if (!addr->node_guid)
 		return 0;
-	rcm_lock_acquire(&id->lock);
-	device = id->device;
-	rcm_lock_release(&id->lock);
-	if (device)
+	if (rcm_attach_device(id))
 		return 0;
 	ret = rcm_device_get(addr->node_guid, addr->device_index, &device);
 	if (ret) {
@@ -134,40 +143,33 @@ void rcm_detach(struct rcm_id *id)
 	struct rcm_device *device;
 
 	set_paths(id, NULL, 0);
+	rcm_lock_acquire(&id->queues);
 	rcm_lock_acquire(&id->lock);
 	device = id->device;
 	id->device = NULL;
 	rcm_lock_release(&id->lock);
+	rcm_lock_release(&id->queues);
 	rcm_device_put(device);
 }
 
-static struct rcm_device *device_of(struct rcm_id *id)
+int rcm_attach_xrcd_locked(struct rcm_id *id, struct ibv_xrcd **ret_xrcd)
 {
-	struct rcm_device *device;
+	struct rcm_device *device = rcm_attach_device(id);
 
-	rcm_lock_acquire(&id->lock);
-	device = id->device;
-	rcm_lock_release(&id->lock);
-	return device;
-}
-
-int rcm_attach_xrcd(struct rcm_id *id, struct ibv_xrcd **ret_xrcd)
-{
-	struct rcm_device *device = device_of(id);
-
+	rcm_lock_assert_held(&id->queues);
 	return device ? rcm_device_xrcd(device, ret_xrcd) : -EINVAL;
 }
 
-uint8_t rcm_attach_max_responder_resources(struct rcm_id *id)
+struct rcm_depths rcm_attach_depths(struct rcm_id *id)
 {
-	const struct rcm_device *device = device_of(id);
+	struct rcm_depths depths = { 0 };
 
-	return device ? device->max_responder_resources : 0;
-}
-
-uint8_t rcm_attach_max_initiator_depth(struct rcm_id *id)
-{
-	const struct rcm_device *device = device_of(id);
-
-	return device ? device->max_initiator_depth : 0;
+	rcm_lock_acquire(&id->lock);
+	if (id->device)
+		depths = (struct rcm_depths){
+			.responder_resources = id->device->max_responder_resources,
+			.initiator_depth = id->device->max_initiator_depth,
+		};
+	rcm_lock_release(&id->lock);
+	return depths;
 }

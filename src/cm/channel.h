@@ -24,12 +24,12 @@ struct rcm_channel {
 	struct rcm_lock lock;			/* leaf, but for the id table's */
 
 	/* Under lock. */
-	struct rcm_event_list queue;
-	struct rcm_event_list aside;		/* passed over by a synchronous wait */
-	struct rcm_event_list nobodys;		/* the kernel's, for ids that are gone: to be dropped */
-	struct rcm_kernel_event *spare;		/* what the next kernel event is read into */
-	unsigned takes;				/* since the kernel was looked at, while ours were waiting */
-	bool due;				/* epoll looks at due_fd */
+	struct rcm_event_list queue RCM_GUARDED_BY(lock);
+	struct rcm_event_list aside RCM_GUARDED_BY(lock);	/* passed over by a synchronous wait */
+	struct rcm_event_list nobodys RCM_GUARDED_BY(lock);	/* the kernel's, for ids that are gone: to be dropped */
+	struct rcm_kernel_event *spare RCM_GUARDED_BY(lock);	/* what the next kernel event is read into */
+	unsigned takes RCM_GUARDED_BY(lock);	/* since the kernel was looked at, while ours were waiting */
+	bool due RCM_GUARDED_BY(lock);		/* epoll looks at due_fd */
 };
 
 static inline struct rcm_channel *rcm_channel_of(struct rdma_event_channel *channel)

@@ -18,39 +18,42 @@ enum { RETRIES_MOST = 7 };
 /* Reads and atomics in flight: 255 asks for what the device can do; more than that is refused, of RDMA_PS_TCP. */
 static int depths_complete(struct rcm_id *id, struct rdma_conn_param *param)
 {
-	uint8_t resources = rcm_attach_max_responder_resources(id), depth = rcm_attach_max_initiator_depth(id);
+	struct rcm_depths most = rcm_attach_depths(id);
 
 	if (rcm_id_is_ud(id))
 		return 0;
 	if (param->responder_resources == RDMA_MAX_RESP_RES)
-		param->responder_resources = resources;
+		param->responder_resources = most.responder_resources;
 	if (param->initiator_depth == RDMA_MAX_INIT_DEPTH)
-		param->initiator_depth = depth;
+		param->initiator_depth = most.initiator_depth;
 	if (id->pub.ps != RDMA_PS_TCP)
 		return 0;
-	return param->responder_resources > resources || param->initiator_depth > depth ? -EINVAL : 0;
+	return param->responder_resources > most.responder_resources ||
+	       param->initiator_depth > most.initiator_depth ? -EINVAL : 0;
 }
 
 /* Parameters to be sent: the caller's, or the most there is. Who has no QP names one: of RDMA_PS_TCP it has to. */
-static int param_init(const struct rcm_id *id, const struct rdma_conn_param *param, struct rdma_conn_param *ret_sent)
+static int param_init(struct rcm_id *id, const struct rdma_conn_param *param, struct rdma_conn_param *ret_sent)
 {
 	*ret_sent = (struct rdma_conn_param){
 		.responder_resources = RDMA_MAX_RESP_RES, .initiator_depth = RDMA_MAX_INIT_DEPTH, .flow_control = 1,
 		.retry_count = RETRIES_MOST, .rnr_retry_count = RETRIES_MOST,
 	};
 	if (!param)
-		return id->pub.qp || id->pub.ps != RDMA_PS_TCP ? 0 : -EINVAL;
+		return rcm_queues_have_qp(id) || id->pub.ps != RDMA_PS_TCP ? 0 : -EINVAL;
 	*ret_sent = *param;
 	return 0;
 }
 
 /* The id's QP, where it has one, is what is connected; else the one that the caller names. */
-static void name_qp(const struct rcm_id *id, struct rdma_conn_param *param)
+static void name_qp(struct rcm_id *id, struct rdma_conn_param *param)
 {
-	if (!id->pub.qp)
-		return;
-	param->qp_num = id->pub.qp->qp_num;
-	param->srq = id->pub.qp->srq != NULL;
+	rcm_lock_acquire(&id->queues);
+	if (id->pub.qp) {
+		param->qp_num = id->pub.qp->qp_num;
+		param->srq = id->pub.qp->srq != NULL;
+	}
+	rcm_lock_release(&id->queues);
 }
 
 int rcm_conn_connect(struct rcm_id *id, const struct rdma_conn_param *param)
@@ -92,7 +95,7 @@ static int send_accept(struct rcm_id *id, const struct rdma_conn_param *param, s
 
 int rcm_conn_accept(struct rcm_id *id, const struct rdma_conn_param *param)
 {
-	bool moved = id->pub.qp && !rcm_id_is_ud(id);
+	bool moved = rcm_queues_have_qp(id) && !rcm_id_is_ud(id);
 	struct rcm_ucma_ece ece = { 0 };
 	struct rdma_conn_param sent;
 	int ret;
@@ -119,7 +122,7 @@ int rcm_conn_accept(struct rcm_id *id, const struct rdma_conn_param *param)
 
 int rcm_conn_establish(struct rcm_id *id)
 {
-	if (id->pub.qp)
+	if (rcm_queues_have_qp(id))
 		return -EINVAL;
 	return send_accept(id, NULL, (struct rcm_ucma_ece){ 0 });
 }
@@ -172,7 +175,7 @@ static int deliver_response(struct rcm_event *event)
 
 	rcm_kernel_event_param(event, id);
 	rcm_ece_keep_remote(id, rcm_kernel_event_of(event)->raw.ece);
-	if (!id->pub.qp)
+	if (!rcm_queues_have_qp(id))
 		return 0;
 	ret = rcm_ece_use_response(id);
 	if (!ret)
@@ -211,12 +214,8 @@ static int deliver_rejected(struct rcm_event *event)
 
 static int deliver_removal(struct rcm_event *event)
 {
-	struct rcm_id *id = event->id;
-	struct rcm_device *device;
+	struct rcm_device *device = rcm_attach_device(event->id);
 
-	rcm_lock_acquire(&id->lock);
-	device = id->device;
-	rcm_lock_release(&id->lock);
 	if (device)
 		rcm_device_set_removed(device);
 	return deliver_plain(event);

@@ -7,7 +7,8 @@
 #include "base/log.h"
 #include "resolve/request.h"
 
-struct rcm_id *rcm_id_alloc(struct rcm_channel *channel, enum rdma_port_space ps, enum ibv_qp_type qp_type)
+struct rcm_id *rcm_id_alloc(struct rcm_channel *channel, enum rdma_port_space ps,
+			    enum ibv_qp_type qp_type) RCM_UNCHECKED
 {
 	struct rcm_id *id = calloc(1, sizeof(*id));
 
@@ -19,6 +20,7 @@ struct rcm_id *rcm_id_alloc(struct rcm_channel *channel, enum rdma_port_space ps
 	id->channel = channel;
 	atomic_init(&id->refs, 1);
 	rcm_lock_init(&id->lock);
+	rcm_lock_init(&id->queues);
 	pthread_cond_init(&id->changed, NULL);
 	TAILQ_INIT(&id->undelivered);
 	id->options = (struct rcm_options){ .deadline_ms = RCM_DEADLINE_DEFAULT, .source = RCM_DNS_CONFIGURED };
@@ -38,6 +40,7 @@ void rcm_id_put(struct rcm_id *id) RCM_UNCHECKED
 	rcm_answer_put(id->found.answer);
 	rcm_channel_put(id->channel);
 	pthread_cond_destroy(&id->changed);
+	rcm_lock_done(&id->queues);
 	rcm_lock_done(&id->lock);
 	free(id);
 }

@@ -62,27 +62,30 @@ struct rcm_id {
 	struct rcm_lock lock;			/* never held over a system call that can block */
 	pthread_cond_t changed;			/* all is acked, no command is under way */
 
-	/* Under lock. */
-	struct rcm_channel *channel;		/* a reference; pub.channel shows it */
-	bool sync;				/* channel is its own: calls wait for their outcome */
-	bool dead;				/* being destroyed: nothing is queued for it any more */
-	bool bound;				/* rcm_id_bind() succeeded */
-	struct rcm_sa_port port;		/* InfiniBand port it is bound to; number 0: none known */
-	struct rcm_lookup *lookup;		/* not yet delivered */
-	struct rcm_found found;			/* delivered, not yet queried */
-	struct rcm_options options;
-	struct rcm_chain chain;
-	struct rcm_conn conn;
-	struct rcm_device *device;		/* a use of it (attach.c); NULL: bound to none */
-	bool cq_of_srq;				/* pub.recv_cq was made for an XRC SRQ and goes with it (queues.c) */
-	LIST_HEAD(, rcm_mcast) mcasts;
-	struct rcm_ep *ep;			/* from rdma_create_ep(); NULL: none */
+	/* Held over the verbs calls that make, change and end what pub has of queues (qp, srq, the CQs, pd) and over
+	 * each that uses them; before lock. */
+	struct rcm_lock queues;
+	bool cq_of_srq RCM_GUARDED_BY(queues);	/* pub.recv_cq was made for an XRC SRQ and goes with it */
 
-	/* The kernel's side (kernel.c), constant once the id is handed out. */
-	bool has_handle;
-	uint32_t handle;
-	uint64_t uid;				/* in the table; 0: not in it */
-	unsigned commands;			/* under way */
+	/* Under lock. */
+	struct rcm_channel *channel RCM_GUARDED_BY(lock);	/* a reference; pub.channel shows it */
+	bool sync RCM_GUARDED_BY(lock);		/* channel is its own: calls wait for their outcome */
+	bool dead RCM_GUARDED_BY(lock);		/* being destroyed: nothing is queued for it any more */
+	bool bound RCM_GUARDED_BY(lock);	/* rcm_id_bind() succeeded */
+	struct rcm_sa_port port RCM_GUARDED_BY(lock);	/* InfiniBand port it is bound to; number 0: none known */
+	struct rcm_lookup *lookup RCM_GUARDED_BY(lock);	/* not yet delivered */
+	struct rcm_found found RCM_GUARDED_BY(lock);	/* delivered, not yet queried */
+	struct rcm_options options RCM_GUARDED_BY(lock);
+	struct rcm_chain chain RCM_GUARDED_BY(lock);
+	struct rcm_conn conn RCM_GUARDED_BY(lock);
+	struct rcm_device *device RCM_GUARDED_BY(lock);	/* a use of it, given up under queues too; NULL: none */
+	LIST_HEAD(, rcm_mcast) mcasts RCM_GUARDED_BY(lock);
+	struct rcm_ep *ep RCM_GUARDED_BY(lock);	/* from rdma_create_ep(); NULL: none */
+	bool has_handle RCM_GUARDED_BY(lock);	/* it has, or had, a kernel's id (kernel.c) */
+	uint32_t handle RCM_GUARDED_BY(lock);	/* of that */
+	unsigned commands RCM_GUARDED_BY(lock);	/* under way in the kernel */
+
+	uint64_t uid;				/* in the table, constant once the id is handed out; 0: not in it */
 };
 
 static inline struct rcm_id *rcm_id_of(struct rdma_cm_id *id)

@@ -46,29 +46,28 @@ int rcm_kernel_adopt(struct rcm_id *id, uint32_t handle)
 	return ret;
 }
 
-/* The last command of a dead id lets it go. */
-static void kernel_wait_commands(struct rcm_id *id)
-{
-	rcm_lock_acquire(&id->lock);
-	while (id->commands)
-		rcm_lock_wait(&id->lock, &id->changed);
-	rcm_lock_release(&id->lock);
-}
-
 void rcm_kernel_end(struct rcm_id *id)
 {
 	struct rcm_channel *channel;
-	uint32_t events;
+	uint32_t handle, events;
+	bool has;
 	int ret;
 
 	rcm_table_remove(id->uid);
-	if (!rcm_kernel_has(id))
-		return;
-	kernel_wait_commands(id);
-	channel = rcm_id_channel(id);
-	ret = rcm_ucma_destroy_id(&channel->ucma, id->handle, &events);
+	rcm_lock_acquire(&id->lock);
+	/* The last command of a dead id lets it go. */
+	while (id->commands)
+		rcm_lock_wait(&id->lock, &id->changed);
+	channel = rcm_channel_ref(id->channel);
+	has = id->has_handle;
+	handle = id->handle;
+	rcm_lock_release(&id->lock);
+	if (!has)
+		goto out;
+	ret = rcm_ucma_destroy_id(&channel->ucma, handle, &events);
 	if (ret)
-		rcm_info("DESTROY_ID of handle %u: errno %d", id->handle, -ret);
+		rcm_info("DESTROY_ID of handle %u: errno %d", handle, -ret);
+out:
 	rcm_channel_put(channel);
 }
 
@@ -83,10 +82,8 @@ bool rcm_kernel_has(struct rcm_id *id)
 }
 
 /* Gives it on the channel that the id is on, if it can be given at all. */
-static bool kernel_begin_locked(struct rcm_kernel_try *try) RCM_REQUIRES(try->id->lock)
+static bool kernel_begin_locked(struct rcm_id *id, struct rcm_kernel_try *try) RCM_REQUIRES(id->lock)
 {
-	struct rcm_id *id = try->id;
-
 	rcm_lock_assert_held(&id->lock);
 	try->ret = id->dead ? -EINVAL : id->has_handle ? 0 : -ENODEV;
 	if (try->ret)
@@ -99,10 +96,8 @@ static bool kernel_begin_locked(struct rcm_kernel_try *try) RCM_REQUIRES(try->id
 }
 
 /* The kernel knows an id on one descriptor only: true where it was not this one any more. */
-static bool kernel_finish_locked(struct rcm_kernel_try *try) RCM_REQUIRES(try->id->lock)
+static bool kernel_finish_locked(struct rcm_id *id, const struct rcm_kernel_try *try) RCM_REQUIRES(id->lock)
 {
-	struct rcm_id *id = try->id;
-
 	rcm_lock_assert_held(&id->lock);
 	if (!--id->commands)
 		pthread_cond_broadcast(&id->changed);
@@ -116,9 +111,9 @@ bool rcm_kernel_try(struct rcm_kernel_try *try)
 	bool given;
 
 	rcm_lock_acquire(&id->lock);
-	given = !last || kernel_finish_locked(try);
+	given = !last || kernel_finish_locked(id, try);
 	if (given)
-		given = kernel_begin_locked(try);
+		given = kernel_begin_locked(id, try);
 	rcm_lock_release(&id->lock);
 	rcm_channel_put(last);
 	return given;

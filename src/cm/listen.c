@@ -32,11 +32,11 @@ static uint8_t lesser(uint8_t a, uint8_t b)
 /* What an accept without numbers of its own will say. */
 static void keep_depths(struct rcm_id *id, const struct rdma_conn_param *asked)
 {
-	uint8_t resources = rcm_attach_max_responder_resources(id), depth = rcm_attach_max_initiator_depth(id);
+	struct rcm_depths most = rcm_attach_depths(id);
 
 	rcm_lock_acquire(&id->lock);
-	id->conn.responder_resources = lesser(asked->responder_resources, resources);
-	id->conn.initiator_depth = lesser(asked->initiator_depth, depth);
+	id->conn.responder_resources = lesser(asked->responder_resources, most.responder_resources);
+	id->conn.initiator_depth = lesser(asked->initiator_depth, most.initiator_depth);
 	rcm_lock_release(&id->lock);
 }
 

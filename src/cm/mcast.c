@@ -84,8 +84,10 @@ int rcm_mcast_leave(struct rcm_id *id, const struct sockaddr *addr)
 	rcm_lock_release(&id->lock);
 	if (!mcast)
 		return -EADDRNOTAVAIL;
+	rcm_lock_acquire(&id->queues);
 	if (mcast->attached && id->pub.qp)
 		rcm_qp_detach_mcast(id->pub.qp, &mcast->gid, mcast->lid);
+	rcm_lock_release(&id->queues);
 	ret = rcm_kernel_give(id, mcast_leave_in_kernel, mcast);
 	forget(id, mcast);
 	return ret;
@@ -120,16 +122,21 @@ static struct rcm_mcast *find_locked(struct rcm_id *id, uint64_t uid) RCM_REQUIR
 static bool attach(struct rcm_event *event, uint16_t flags)
 {
 	const struct ibv_ah_attr *ah = &event->pub.param.ud.ah_attr;
-	struct ibv_qp *qp = event->id->pub.qp;
-	int ret;
+	struct rcm_id *id = event->id;
+	bool has_qp;
+	int ret = 0;
 
-	if (event->pub.event != RDMA_CM_EVENT_MULTICAST_JOIN || event->pub.status || !qp ||
+	if (event->pub.event != RDMA_CM_EVENT_MULTICAST_JOIN || event->pub.status ||
 	    flags == RDMA_MC_JOIN_FLAG_SENDONLY_FULLMEMBER)
 		return false;
-	ret = rcm_qp_attach_mcast(qp, &ah->grh.dgid, ah->dlid);
+	rcm_lock_acquire(&id->queues);
+	has_qp = id->pub.qp;
+	if (has_qp)
+		ret = rcm_qp_attach_mcast(id->pub.qp, &ah->grh.dgid, ah->dlid);
+	rcm_lock_release(&id->queues);
 	if (ret)
 		rcm_event_retype(event, RDMA_CM_EVENT_MULTICAST_ERROR, ret);
-	return !ret;
+	return has_qp && !ret;
 }
 
 static int deliver(struct rcm_event *event)

@@ -31,11 +31,15 @@ static int move_to(struct rcm_id *id, struct ibv_qp *qp, enum ibv_qp_state state
 	return rcm_qp_modify(qp, &attr, mask);
 }
 
-int rcm_queues_connect(struct rcm_id *id, int responder_resources, int initiator_depth)
+static int queues_connect_locked(struct rcm_id *id, int responder_resources, int initiator_depth)
+	RCM_REQUIRES(id->queues)
 {
 	struct ibv_qp *qp = id->pub.qp;
 	int ret;
 
+	rcm_lock_assert_held(&id->queues);
+	if (!qp)
+		return -EINVAL;
 	/* Once more to INIT: the port and P_Key may be known better than when the QP was made. */
 	ret = move_to(id, qp, IBV_QPS_INIT, RCM_QUEUES_AS_NEGOTIATED);
 	if (!ret)
@@ -43,14 +47,44 @@ int rcm_queues_connect(struct rcm_id *id, int responder_resources, int initiator
 	return ret ? ret : move_to(id, qp, IBV_QPS_RTS, initiator_depth);
 }
 
+int rcm_queues_connect(struct rcm_id *id, int responder_resources, int initiator_depth)
+{
+	int ret;
+
+	rcm_lock_acquire(&id->queues);
+	ret = queues_connect_locked(id, responder_resources, initiator_depth);
+	rcm_lock_release(&id->queues);
+	return ret;
+}
+
 int rcm_queues_set_error(struct rcm_id *id)
 {
-	return id->pub.qp ? rcm_qp_set_error(id->pub.qp) : 0;
+	int ret;
+
+	rcm_lock_acquire(&id->queues);
+	ret = id->pub.qp ? rcm_qp_set_error(id->pub.qp) : 0;
+	rcm_lock_release(&id->queues);
+	return ret;
 }
 
 int rcm_queues_close(struct rcm_id *id)
 {
-	return id->pub.qp ? rcm_qp_close(id->pub.qp) : 0;
+	int ret;
+
+	rcm_lock_acquire(&id->queues);
+	ret = id->pub.qp ? rcm_qp_close(id->pub.qp) : 0;
+	rcm_lock_release(&id->queues);
+	return ret;
+}
+
+bool rcm_queues_have_qp(struct rcm_id *id)
+{
+	bool have;
+
+	rcm_lock_acquire(&id->queues);
+	have = id->pub.qp != NULL;
+	rcm_lock_release(&id->queues);
+	return have;
 }
 
 /* A datagram QP needs no peer to send: it goes all the way at once. */
@@ -120,23 +154,6 @@ static void keep_recv_cq(struct rcm_id *id, const struct made_cq *made)
 	id->pub.recv_cq = made->cq;
 }
 
-static bool has_cq_of_srq(struct rcm_id *id)
-{
-	bool has;
-
-	rcm_lock_acquire(&id->lock);
-	has = id->cq_of_srq;
-	rcm_lock_release(&id->lock);
-	return has;
-}
-
-static void set_cq_of_srq(struct rcm_id *id, bool has)
-{
-	rcm_lock_acquire(&id->lock);
-	id->cq_of_srq = has;
-	rcm_lock_release(&id->lock);
-}
-
 static void free_recv_cq(struct rcm_id *id)
 {
 	rcm_cq_free(id->pub.recv_cq_channel, id->pub.recv_cq);
@@ -145,16 +162,17 @@ static void free_recv_cq(struct rcm_id *id)
 }
 
 /* An application may have put one CQ, or two of one channel, in both places: a channel goes after all its CQs. */
-static void free_cqs(struct rcm_id *id)
+static void free_cqs_locked(struct rcm_id *id) RCM_REQUIRES(id->queues)
 {
 	struct rdma_cm_id *pub = &id->pub;
 	struct ibv_comp_channel *channel = pub->send_cq_channel != pub->recv_cq_channel ? pub->send_cq_channel : NULL;
 	struct ibv_cq *cq = pub->send_cq != pub->recv_cq ? pub->send_cq : NULL;
 
+	rcm_lock_assert_held(&id->queues);
 	pub->send_cq_channel = NULL;
 	pub->send_cq = NULL;
 	rcm_cq_free(channel, cq);
-	if (!has_cq_of_srq(id))
+	if (!id->cq_of_srq)
 		free_recv_cq(id);
 }
 
@@ -194,10 +212,11 @@ static int complete_cqs(struct rcm_id *id, struct ibv_qp_init_attr_ex *attr, str
 }
 
 /* The domains that the QP is in: the caller's, or the id's and the device's. */
-static int complete_domains(struct rcm_id *id, struct ibv_qp_init_attr_ex *attr)
+static int complete_domains_locked(struct rcm_id *id, struct ibv_qp_init_attr_ex *attr) RCM_REQUIRES(id->queues)
 {
 	bool has_xrcd = attr->comp_mask & IBV_QP_INIT_ATTR_XRCD && attr->xrcd;
 
+	rcm_lock_assert_held(&id->queues);
 	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_PD) || !attr->pd)
 		attr->pd = id->pub.pd;
 	attr->comp_mask |= IBV_QP_INIT_ATTR_PD;
@@ -206,17 +225,18 @@ static int complete_domains(struct rcm_id *id, struct ibv_qp_init_attr_ex *attr)
 	if (has_xrcd || (attr->qp_type != IBV_QPT_XRC_RECV && id->pub.qp_type != IBV_QPT_XRC_RECV))
 		return 0;
 	attr->comp_mask |= IBV_QP_INIT_ATTR_XRCD;
-	return rcm_attach_xrcd(id, &attr->xrcd);
+	return rcm_attach_xrcd_locked(id, &attr->xrcd);
 }
 
 /* Makes the QP, and changes neither the id nor, for good, attr where it fails. */
-static int make_qp(struct rcm_id *id, struct ibv_qp_init_attr_ex *attr, struct made_cq *send, struct made_cq *recv,
-		   struct ibv_qp **ret_qp)
+static int make_qp_locked(struct rcm_id *id, struct ibv_qp_init_attr_ex *attr, struct made_cq *send,
+			  struct made_cq *recv, struct ibv_qp **ret_qp) RCM_REQUIRES(id->queues)
 {
 	struct ibv_qp *qp;
 	int ret;
 
-	ret = complete_domains(id, attr);
+	rcm_lock_assert_held(&id->queues);
+	ret = complete_domains_locked(id, attr);
 	if (!ret)
 		ret = complete_cqs(id, attr, send, recv);
 	if (!ret)
@@ -237,17 +257,18 @@ enum {
 	SRQ_ATTR_CHANGED = offsetof(struct ibv_srq_init_attr_ex, tm_cap)
 };
 
-int rcm_queues_create_qp(struct rcm_id *id, struct ibv_qp_init_attr_ex *attr)
+static int create_qp_locked(struct rcm_id *id, struct ibv_qp_init_attr_ex *attr) RCM_REQUIRES(id->queues)
 {
 	struct made_cq send = { 0 }, recv = { 0 };
 	uint8_t before[QP_ATTR_CHANGED];
 	struct ibv_qp *qp;
 	int ret;
 
-	if (id->pub.qp || !id->pub.verbs)
+	rcm_lock_assert_held(&id->queues);
+	if (id->pub.qp || !rcm_attach_device(id))
 		return -EINVAL;
 	memcpy(before, attr, sizeof(before));
-	ret = make_qp(id, attr, &send, &recv, &qp);
+	ret = make_qp_locked(id, attr, &send, &recv, &qp);
 	if (ret) {
 		made_cq_free(&send);
 		made_cq_free(&recv);
@@ -261,21 +282,35 @@ int rcm_queues_create_qp(struct rcm_id *id, struct ibv_qp_init_attr_ex *attr)
 	return 0;
 }
 
-void rcm_queues_destroy_qp(struct rcm_id *id)
+int rcm_queues_create_qp(struct rcm_id *id, struct ibv_qp_init_attr_ex *attr)
 {
-	if (!id->pub.qp)
-		return;
-	rcm_qp_free(id->pub.qp);
-	id->pub.qp = NULL;
-	free_cqs(id);
+	int ret;
+
+	rcm_lock_acquire(&id->queues);
+	ret = create_qp_locked(id, attr);
+	rcm_lock_release(&id->queues);
+	return ret;
 }
 
-static int complete_xrc(struct rcm_id *id, struct ibv_srq_init_attr_ex *attr, struct made_cq *made)
+void rcm_queues_destroy_qp(struct rcm_id *id)
+{
+	rcm_lock_acquire(&id->queues);
+	if (id->pub.qp) {
+		rcm_qp_free(id->pub.qp);
+		id->pub.qp = NULL;
+		free_cqs_locked(id);
+	}
+	rcm_lock_release(&id->queues);
+}
+
+static int complete_xrc_locked(struct rcm_id *id, struct ibv_srq_init_attr_ex *attr, struct made_cq *made)
+	RCM_REQUIRES(id->queues)
 {
 	int ret = 0;
 
+	rcm_lock_assert_held(&id->queues);
 	if (!(attr->comp_mask & IBV_SRQ_INIT_ATTR_XRCD) || !attr->xrcd) {
-		ret = rcm_attach_xrcd(id, &attr->xrcd);
+		ret = rcm_attach_xrcd_locked(id, &attr->xrcd);
 		attr->comp_mask |= IBV_SRQ_INIT_ATTR_XRCD;
 	}
 	if (!ret && (!(attr->comp_mask & IBV_SRQ_INIT_ATTR_CQ) || !attr->cq)) {
@@ -286,52 +321,66 @@ static int complete_xrc(struct rcm_id *id, struct ibv_srq_init_attr_ex *attr, st
 	return ret;
 }
 
-static int make_srq(struct rcm_id *id, struct ibv_srq_init_attr_ex *attr, struct made_cq *made,
-		    struct ibv_srq **ret_srq)
+static int make_srq_locked(struct rcm_id *id, struct ibv_srq_init_attr_ex *attr, struct made_cq *made,
+			   struct ibv_srq **ret_srq) RCM_REQUIRES(id->queues)
 {
 	int ret = 0;
 
+	rcm_lock_assert_held(&id->queues);
 	if (!(attr->comp_mask & IBV_SRQ_INIT_ATTR_PD) || !attr->pd)
 		attr->pd = id->pub.pd;
 	attr->comp_mask |= IBV_SRQ_INIT_ATTR_PD;
 	if (!attr->pd || attr->pd->context != id->pub.verbs)
 		return -EINVAL;
 	if (attr->srq_type == IBV_SRQT_XRC)
-		ret = complete_xrc(id, attr, made);
+		ret = complete_xrc_locked(id, attr, made);
 	return ret ? ret : rcm_srq_new(id->pub.verbs, attr, ret_srq);
 }
 
-int rcm_queues_create_srq(struct rcm_id *id, struct ibv_srq_init_attr_ex *attr)
+static int create_srq_locked(struct rcm_id *id, struct ibv_srq_init_attr_ex *attr) RCM_REQUIRES(id->queues)
 {
 	uint8_t before[SRQ_ATTR_CHANGED];
 	struct made_cq made = { 0 };
 	struct ibv_srq *srq;
 	int ret;
 
-	if (id->pub.srq || !id->pub.verbs || !(attr->comp_mask & IBV_SRQ_INIT_ATTR_TYPE))
+	rcm_lock_assert_held(&id->queues);
+	if (id->pub.srq || !rcm_attach_device(id) || !(attr->comp_mask & IBV_SRQ_INIT_ATTR_TYPE))
 		return -EINVAL;
 	memcpy(before, attr, sizeof(before));
-	ret = make_srq(id, attr, &made, &srq);
+	ret = make_srq_locked(id, attr, &made, &srq);
 	if (ret) {
 		made_cq_free(&made);
 		memcpy(attr, before, sizeof(before));
 		return ret;
 	}
 	keep_recv_cq(id, &made);
-	set_cq_of_srq(id, made.cq);
+	id->cq_of_srq = made.cq;
 	if (!id->pub.pd)
 		id->pub.pd = attr->pd;
 	id->pub.srq = srq;
 	return 0;
 }
 
+int rcm_queues_create_srq(struct rcm_id *id, struct ibv_srq_init_attr_ex *attr)
+{
+	int ret;
+
+	rcm_lock_acquire(&id->queues);
+	ret = create_srq_locked(id, attr);
+	rcm_lock_release(&id->queues);
+	return ret;
+}
+
 void rcm_queues_destroy_srq(struct rcm_id *id)
 {
-	if (!id->pub.srq)
-		return;
-	rcm_srq_free(id->pub.srq);
-	id->pub.srq = NULL;
-	if (!id->pub.qp && has_cq_of_srq(id))
-		free_recv_cq(id);
-	set_cq_of_srq(id, false);
+	rcm_lock_acquire(&id->queues);
+	if (id->pub.srq) {
+		rcm_srq_free(id->pub.srq);
+		id->pub.srq = NULL;
+		if (!id->pub.qp && id->cq_of_srq)
+			free_recv_cq(id);
+		id->cq_of_srq = false;
+	}
+	rcm_lock_release(&id->queues);
 }

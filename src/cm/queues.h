@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The queues of an id: QP, SRQ, and the CQs made for them; the QP's states while it is connected. */
+/* The queues of an id: QP, SRQ, and the CQs made for them; the QP's states while it is connected. Any thread:
+ * each call holds the id's lock of queues. */
 #pragma once
 
 #include <infiniband/verbs.h>
+#include <stdbool.h>
 
 struct rcm_id;
 
@@ -22,9 +24,11 @@ void rcm_queues_destroy_srq(struct rcm_id *id);
 
 /*
  * The QP to RTS, by way of INIT and RTR. Reads and atomics in flight, as responder and as initiator: a number, or what
- * the kernel says was negotiated.
+ * the kernel says was negotiated. -EINVAL: there is no QP.
  */
 int rcm_queues_connect(struct rcm_id *id, int responder_resources, int initiator_depth);
+
+bool rcm_queues_have_qp(struct rcm_id *id);
 
 /* The QP to ERR; without one: 0. */
 int rcm_queues_set_error(struct rcm_id *id);

@@ -23,8 +23,10 @@ static uint32_t first_free RCM_GUARDED_BY(lock);
 static int grow_locked(void) RCM_REQUIRES(lock)
 {
 	uint32_t count = slot_count ? 2 * slot_count : 64;
-	struct slot *bigger = reallocarray(slots, count, sizeof(*slots));
+	struct slot *bigger;
 
+	rcm_lock_assert_held(&lock);
+	bigger = reallocarray(slots, count, sizeof(*slots));
 	if (!bigger)
 		return -ENOMEM;
 	for (uint32_t i = slot_count; i < count; i++)
@@ -43,6 +45,7 @@ static struct slot *slot_of_locked(uint64_t uid) RCM_REQUIRES(lock)
 	uint32_t number = (uint32_t)uid;
 	struct slot *slot = number < slot_count ? &slots[number] : NULL;
 
+	rcm_lock_assert_held(&lock);
 	return slot && slot->id && slot->generation == uid >> 32 ? slot : NULL;
 }
 

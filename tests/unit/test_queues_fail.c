@@ -74,7 +74,9 @@ static void test_qp_that_fails_at_any_call_leaves_id_and_attributes(void **state
 		struct ibv_qp_init_attr plain = { .qp_type = kinds[i].type, .cap = { .max_send_wr = 4 } };
 		struct rcm_id *id = rcm_world_id(kinds[i].ps);
 
-		assert_int_equal(rcm_attach_xrcd(id, &xrcd), 0);
+		rcm_lock_acquire(&id->queues);
+		assert_int_equal(rcm_attach_xrcd_locked(id, &xrcd), 0);
+		rcm_lock_release(&id->queues);
 		fail_at_every_call(id, create_qp, &attr, sizeof(attr));
 		rcm_queues_destroy_qp(id);
 		fail_at_every_call(id, create_plain_qp, &plain, sizeof(plain));
@@ -126,7 +128,9 @@ static void test_srq_that_fails_at_any_call_leaves_id_and_attributes(void **stat
 	(void)state;
 	fail_at_every_call(id, create_plain_srq, &plain, sizeof(plain));
 	rcm_queues_destroy_srq(id);
-	assert_int_equal(rcm_attach_xrcd(id, &xrcd), 0);
+	rcm_lock_acquire(&id->queues);
+	assert_int_equal(rcm_attach_xrcd_locked(id, &xrcd), 0);
+	rcm_lock_release(&id->queues);
 	fail_at_every_call(id, create_srq, &xrc, sizeof(xrc));
 	rcm_queues_destroy_srq(id);
 	id->pub.qp_type = IBV_QPT_XRC_RECV;
