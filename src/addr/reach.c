@@ -7,32 +7,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "addr/netdev.h"
-#include "addr/route.h"
 #include "base/clock.h"
-
-enum { REMEMBERED = 256 };	/* a power of two */
 
 /* How long a route is taken for unchanged. */
 #define ROUTE_NS RCM_NS_PER_S
 
-/* Routes asked lately, by destination. The resolver thread's. */
-static struct remembered {
-	union rcm_sockaddr dst;		/* sa_family 0: free */
-	uint64_t until;			/* ns */
-	bool reached;
-	union rcm_sockaddr src;
-} memory[REMEMBERED];
-
-static int (*route_lookup)(const union rcm_sockaddr *dst, struct rcm_route *ret_route) = rcm_route_lookup;
-
-void rcm_reach_route_replace(int (*lookup)(const union rcm_sockaddr *, struct rcm_route *))
+void rcm_reach_reset(struct rcm_reach *reach)
 {
-	route_lookup = lookup ? lookup : rcm_route_lookup;
-	memset(memory, 0, sizeof(memory));
+	rcm_router_close(&reach->router);
+	reach->netdevs.looked = 0;
+	memset(reach->routes, 0, sizeof(reach->routes));
 }
 
-static struct remembered *slot_of(const union rcm_sockaddr *dst)
+static struct rcm_reach_route *reach_slot(struct rcm_reach *reach, const union rcm_sockaddr *dst)
 {
 	uint32_t words[4] = { 0 }, mixed;
 
@@ -41,54 +28,50 @@ static struct remembered *slot_of(const union rcm_sockaddr *dst)
 	else
 		memcpy(words, &dst->in6.sin6_addr, sizeof(words));
 	mixed = (words[0] ^ words[1] ^ words[2] ^ words[3]) * 2654435761u;
-	return &memory[mixed >> 24];
+	return &reach->routes[mixed >> 24];
 }
 
-static const struct remembered *look(const union rcm_sockaddr *dst)
+static const struct rcm_reach_route *reach_look(struct rcm_reach *reach, const union rcm_sockaddr *dst)
 {
-	struct remembered *r = slot_of(dst);
+	struct rcm_reach_route *r = reach_slot(reach, dst);
 	uint64_t now = rcm_clock_now();
 	struct rcm_route route;
 
-	static_assert(REMEMBERED == 256, "slot_of() takes the upper 8 bits");
+	static_assert(RCM_REACH_ROUTES == 256, "reach_slot() takes the upper 8 bits");
 	if (r->until > now && rcm_sockaddr_equal(&r->dst.sa, &dst->sa))
 		return r;
-	*r = (struct remembered){ .dst = *dst, .until = now + ROUTE_NS };
-	if (!route_lookup(dst, &route) && rcm_netdev_is_rdma(route.ifindex)) {
+	*r = (struct rcm_reach_route){ .dst = *dst, .until = now + ROUTE_NS };
+	if (!(reach->lookup ? reach->lookup : rcm_route_lookup)(&reach->router, dst, &route) &&
+	    rcm_netdevs_has(&reach->netdevs, route.ifindex)) {
 		r->reached = true;
 		r->src = route.src;
 	}
 	return r;
 }
 
-static bool reaches(struct rcm_result *result)
+static bool reach_result(struct rcm_reach *reach, struct rcm_result *result)
 {
-	const struct remembered *r;
+	const struct rcm_reach_route *r;
 
 	if (result->dst.sa.sa_family != AF_INET && result->dst.sa.sa_family != AF_INET6)
 		return false;
-	r = look(&result->dst);
+	r = reach_look(reach, &result->dst);
 	if (r->reached && !result->src.sa.sa_family)
 		result->src = r->src;
 	return r->reached;
 }
 
-bool rcm_reach_matters(void)
-{
-	return rcm_netdev_any();
-}
-
-void rcm_reach_order(struct rcm_result *results, unsigned count)
+void rcm_reach_order(struct rcm_reach *reach, struct rcm_result *results, unsigned count)
 {
 	struct rcm_result *later;
 	unsigned first = 0, after = 0;
 
-	if (!rcm_netdev_any())
+	if (!rcm_netdevs_any(&reach->netdevs))
 		return;
 	/* Without memory the order stays; the sources are still found. */
 	later = count > 1 ? malloc(count * sizeof(*later)) : NULL;
 	for (unsigned i = 0; i < count; i++) {
-		bool reached = reaches(&results[i]);
+		bool reached = reach_result(reach, &results[i]);
 
 		if (!later)
 			continue;

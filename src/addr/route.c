@@ -10,38 +10,43 @@
 #include <netlink/netlink.h>
 #include <netlink/route/route.h>
 #include <string.h>
-#include <unistd.h>
 
-/* The resolver thread's. In the child of a fork a new one: the parent's would get the child's answers, too. */
-static struct {
-	struct nl_sock *sock;
-	pid_t owner;
-} netlink;
+#include "base/fds.h"
 
-static int connect_kernel(void)
+/* libnl closes by number, and in the child of a fork the number may be a file of the application's. */
+void rcm_router_close(struct rcm_router *router)
+{
+	if (router->sock && rcm_fds_forget(nl_socket_get_fd(router->sock)))
+		nl_socket_free(router->sock);
+	router->sock = NULL;
+}
+
+static int route_connect(struct rcm_router *router)
 {
 	struct nl_sock *sock;
+	int ret = -EMFILE;
 
-	if (netlink.sock && netlink.owner == getpid())
+	if (router->sock)
 		return 0;
-	nl_socket_free(netlink.sock);
-	netlink.sock = NULL;
 	sock = nl_socket_alloc();
 	if (!sock)
 		return -ENOMEM;
-	if (nl_connect(sock, NETLINK_ROUTE)) {
-		nl_socket_free(sock);
-		return -EMFILE;
-	}
+	if (nl_connect(sock, NETLINK_ROUTE))
+		goto out;
+	ret = rcm_fds_add(nl_socket_get_fd(sock));
+	if (ret < 0)
+		return ret;
 	/* The kernel has answered before the question's sendmsg() returns: there is nothing to wait for. */
 	nl_socket_set_nonblocking(sock);
 	nl_socket_disable_auto_ack(sock);
-	netlink.sock = sock;
-	netlink.owner = getpid();
+	router->sock = sock;
 	return 0;
+out:
+	nl_socket_free(sock);
+	return ret;
 }
 
-static int append_question(struct nl_msg *msg, const union rcm_sockaddr *dst)
+static int route_question(struct nl_msg *msg, const union rcm_sockaddr *dst)
 {
 	bool v6 = dst->sa.sa_family == AF_INET6;
 	struct rtmsg header = { .rtm_family = dst->sa.sa_family, .rtm_dst_len = v6 ? 128 : 32 };
@@ -57,7 +62,7 @@ static int append_question(struct nl_msg *msg, const union rcm_sockaddr *dst)
 	return ret ? -ENOMEM : 0;
 }
 
-static int take_answer(struct nl_msg *msg, void *arg)
+static int route_take(struct nl_msg *msg, void *arg)
 {
 	struct rtnl_route **route = arg;
 
@@ -66,7 +71,7 @@ static int take_answer(struct nl_msg *msg, void *arg)
 	return NL_OK;
 }
 
-static int exchange(struct nl_msg *msg, struct rtnl_route **ret_route)
+static int route_exchange(struct nl_sock *sock, struct nl_msg *msg, struct rtnl_route **ret_route)
 {
 	struct nl_cb *cb = nl_cb_alloc(NL_CB_DEFAULT);
 	int ret = -ENOMEM;
@@ -74,16 +79,16 @@ static int exchange(struct nl_msg *msg, struct rtnl_route **ret_route)
 	*ret_route = NULL;
 	if (!cb)
 		return ret;
-	nl_cb_set(cb, NL_CB_VALID, NL_CB_CUSTOM, take_answer, ret_route);
-	if (nl_send_auto(netlink.sock, msg) >= 0) {
-		nl_recvmsgs(netlink.sock, cb);
+	nl_cb_set(cb, NL_CB_VALID, NL_CB_CUSTOM, route_take, ret_route);
+	if (nl_send_auto(sock, msg) >= 0) {
+		nl_recvmsgs(sock, cb);
 		ret = *ret_route ? 0 : -ENETUNREACH;
 	}
 	nl_cb_put(cb);
 	return ret;
 }
 
-static int ask(const union rcm_sockaddr *dst, struct rtnl_route **ret_route)
+static int route_ask(struct nl_sock *sock, const union rcm_sockaddr *dst, struct rtnl_route **ret_route)
 {
 	struct nl_msg *msg;
 	int ret;
@@ -91,14 +96,14 @@ static int ask(const union rcm_sockaddr *dst, struct rtnl_route **ret_route)
 	msg = nlmsg_alloc_simple(RTM_GETROUTE, NLM_F_REQUEST);
 	if (!msg)
 		return -ENOMEM;
-	ret = append_question(msg, dst);
+	ret = route_question(msg, dst);
 	if (!ret)
-		ret = exchange(msg, ret_route);
+		ret = route_exchange(sock, msg, ret_route);
 	nlmsg_free(msg);
 	return ret;
 }
 
-static bool same_address(const struct sockaddr *a, const union rcm_sockaddr *b)
+static bool route_same_address(const struct sockaddr *a, const union rcm_sockaddr *b)
 {
 	union rcm_sockaddr x;
 
@@ -111,7 +116,7 @@ static bool same_address(const struct sockaddr *a, const union rcm_sockaddr *b)
 }
 
 /* Routes to local addresses go out of the loopback interface; a device is known by the one that has the address. */
-static unsigned owner_of(const union rcm_sockaddr *local)
+static unsigned route_owner_of(const union rcm_sockaddr *local)
 {
 	struct ifaddrs *all, *a;
 	unsigned ifindex = 0;
@@ -119,13 +124,13 @@ static unsigned owner_of(const union rcm_sockaddr *local)
 	if (getifaddrs(&all))
 		return 0;
 	for (a = all; a && !ifindex; a = a->ifa_next)
-		if (same_address(a->ifa_addr, local))
+		if (route_same_address(a->ifa_addr, local))
 			ifindex = if_nametoindex(a->ifa_name);
 	freeifaddrs(all);
 	return ifindex;
 }
 
-static void take_source(struct rtnl_route *route, int family, struct rcm_route *to)
+static void route_take_source(struct rtnl_route *route, int family, struct rcm_route *to)
 {
 	struct nl_addr *src = rtnl_route_get_pref_src(route);
 
@@ -141,7 +146,7 @@ static void take_source(struct rtnl_route *route, int family, struct rcm_route *
 		to->src.in6.sin6_scope_id = to->ifindex;
 }
 
-int rcm_route_lookup(const union rcm_sockaddr *dst, struct rcm_route *ret_route)
+int rcm_route_lookup(struct rcm_router *router, const union rcm_sockaddr *dst, struct rcm_route *ret_route)
 {
 	struct rcm_route to = { 0 };
 	struct rtnl_route *route;
@@ -150,17 +155,17 @@ int rcm_route_lookup(const union rcm_sockaddr *dst, struct rcm_route *ret_route)
 
 	if (dst->sa.sa_family != AF_INET && dst->sa.sa_family != AF_INET6)
 		return -EAFNOSUPPORT;
-	ret = connect_kernel();
+	ret = route_connect(router);
 	if (!ret)
-		ret = ask(dst, &route);
+		ret = route_ask(router->sock, dst, &route);
 	if (ret)
 		return ret;
 	hop = rtnl_route_nexthop_n(route, 0);
 	if (rtnl_route_get_type(route) == RTN_LOCAL)
-		to.ifindex = owner_of(dst);
+		to.ifindex = route_owner_of(dst);
 	else if (hop)
 		to.ifindex = (unsigned)rtnl_route_nh_get_ifindex(hop);
-	take_source(route, dst->sa.sa_family, &to);
+	route_take_source(route, dst->sa.sa_family, &to);
 	rtnl_route_put(route);
 	if (!to.ifindex)
 		return -ENETUNREACH;

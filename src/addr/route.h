@@ -1,8 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Asks the kernel how it would send to an address. Resolver thread. */
+/* Asks the kernel how it would send to an address. One thread at a time. */
 #pragma once
 
 #include "addr/sockaddr.h"
+
+struct nl_sock;
+
+/* How the kernel is asked. Zeros: not yet. */
+struct rcm_router {
+	struct nl_sock *sock;
+};
 
 struct rcm_route {
 	unsigned ifindex;		/* out of which interface; of a local address the one that has it */
@@ -13,4 +20,7 @@ struct rcm_route {
  * The route to an AF_INET or AF_INET6 address, its scope heeded. 0, or -ENETUNREACH, -EAFNOSUPPORT, -ENOMEM, -EMFILE.
  * One netlink exchange with the kernel (RTM_GETROUTE, rtnetlink(7)), no packet.
  */
-int rcm_route_lookup(const union rcm_sockaddr *dst, struct rcm_route *ret_route);
+int rcm_route_lookup(struct rcm_router *router, const union rcm_sockaddr *dst, struct rcm_route *ret_route);
+
+/* As before the first lookup. Also in the child of a fork, where the parent's socket would get answers to the child. */
+void rcm_router_close(struct rcm_router *router);

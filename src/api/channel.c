@@ -17,7 +17,7 @@ struct rdma_event_channel *rdma_create_event_channel(void)
 	struct rcm_channel *channel = NULL;
 	int state = rcm_enter(), ret;
 
-	ret = rcm_local_usable(NULL);
+	ret = rcm_local_usable();
 	if (!ret)
 		ret = rcm_channel_new(&channel);
 	rcm_leave(state, ret);

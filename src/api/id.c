@@ -24,7 +24,7 @@ int rdma_create_id(struct rdma_event_channel *channel, struct rdma_cm_id **id, v
 
 	if (!id)
 		goto out;
-	ret = channel ? 0 : rcm_local_usable(NULL);
+	ret = channel ? 0 : rcm_local_usable();
 	if (!ret)
 		ret = rcm_id_new(channel ? rcm_channel_of(channel) : NULL, context, ps, qp_type_of(ps),
 				 &made);

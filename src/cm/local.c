@@ -2,7 +2,6 @@
 /* The local side: whether there is a device, what an AF_IB address binds to, which port asks the SA. */
 #include "cm/local.h"
 
-#include <dirent.h>
 #include <endian.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -11,21 +10,16 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
+#include "base/sysfs.h"
 #include "cm/id.h"
 #include "cm/kernel.h"
 #include "sakernel/sa_kernel.h"
 
-static bool has_entry(const char *dir_name)
+static int local_found(const char *name, void *arg)
 {
-	DIR *dir = opendir(dir_name);
-	const struct dirent *entry;
-	bool found = false;
-
-	while (dir && !found && (entry = readdir(dir))) /* NOLINT(concurrency-mt-unsafe): a stream of its own */
-		found = entry->d_name[0] != '.';
-	if (dir)
-		closedir(dir);
-	return found;
+	(void)name;
+	(void)arg;
+	return 1;
 }
 
 /* The best of all umad ports: 0, -EACCES, -ENODEV. */
@@ -46,9 +40,9 @@ static int umad_usable(void)
 	return best;
 }
 
-int rcm_local_usable(const char *class_dir)
+int rcm_local_usable(void)
 {
-	bool deviceless = false, present = has_entry(class_dir ? class_dir : "/sys/class/infiniband");
+	bool deviceless = false, present = rcm_sysfs_each(local_found, NULL, "class/infiniband") > 0;
 	int kernel = present ? rcm_ucma_usable() : -ENODEV, umad;
 	const char *text;
 

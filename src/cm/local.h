@@ -10,12 +10,12 @@
 struct rcm_id;
 
 /*
- * Whether the library can do anything with RDMA here: 0 where the rdma_cm device can be used and class_dir (NULL:
- * /sys/class/infiniband) lists a device, where an umad port can be used, or where RAI_DEVICELESS=1. Else -EACCES where
+ * Whether the library can do anything with RDMA here: 0 where the rdma_cm device can be used and /sys lists
+ * a device, where an umad port can be used, or where RAI_DEVICELESS=1. Else -EACCES where
  * there is one that this process may not use, -ENOENT where there is one without the rdma_cm device, -ENODEV. Local
  * files only.
  */
-int rcm_local_usable(const char *class_dir);
+int rcm_local_usable(void);
 
 /*
  * Binds without the kernel: *addr gets the service id of ps (with an ephemeral port where none is given) and a full

@@ -312,6 +312,7 @@ static void abandon(struct rcm_engine *engine)
 		engine->sa[i].ops->abandon(engine->sa[i].sa);
 		engine->sa[i] = (struct rcm_sa_client){ 0 };
 	}
+	rcm_reach_reset(&engine->reach);
 	rcm_wake_abandon(&self.wake);
 	rcm_loop_done(&engine->loop);
 }

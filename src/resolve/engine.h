@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <sys/queue.h>
 
+#include "addr/reach.h"
 #include "dns/nss.h"
 #include "loop/timer.h"
 #include "resolve/answer.h"
@@ -80,6 +81,7 @@ struct rcm_engine {
 	struct rcm_backends backends;
 	struct rcm_dns *dns;			/* NULL: not opened yet */
 	struct rcm_sa_client sa[RCM_SA_CLIENTS];
+	struct rcm_reach reach;
 	struct rcm_nss *services;		/* workers for service names; NULL: not needed yet */
 	struct rcm_waiters naming;
 	struct rcm_flight *flights;		/* by key */

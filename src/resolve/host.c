@@ -5,7 +5,6 @@
 #include <netdb.h>
 #include <string.h>
 
-#include "addr/reach.h"
 #include "base/err.h"
 
 static int make_answer(const struct rcm_dns_answer *from, struct rcm_answer **ret_answer)
@@ -25,18 +24,18 @@ static int make_answer(const struct rcm_dns_answer *from, struct rcm_answer **re
 }
 
 /* What is kept is in the order of RFC 6724 alone: routes change faster than names. */
-struct rcm_answer *rcm_host_reach(struct rcm_answer *answer)
+struct rcm_answer *rcm_host_reach(struct rcm_engine *engine, struct rcm_answer *answer)
 {
 	struct rcm_answer *ordered;
 
-	if (answer->status || !rcm_reach_matters())
+	if (answer->status || !rcm_netdevs_any(&engine->reach.netdevs))
 		return answer;
 	if (rcm_answer_new(answer->count, 0, answer->text, &ordered)) {
 		ordered = rcm_answer_fixed(RCM_ANSWER_NO_MEMORY);
 	} else {
 		ordered->arg = answer->arg;
 		memcpy(ordered->results, answer->results, answer->count * sizeof(*answer->results));
-		rcm_reach_order(ordered->results, ordered->count);
+		rcm_reach_order(&engine->reach, ordered->results, ordered->count);
 	}
 	rcm_answer_put(answer);
 	return ordered;
@@ -69,7 +68,7 @@ static void answered(void *arg, const struct rcm_dns_answer *from)
 	if (keep(from) && answer->status == from->status)
 		rcm_cache_put(&engine->cache, flight->hh.key, flight->hh.keylen, flight->hh.hashv, answer,
 			      now, now + keep(from) * RCM_NS_PER_S);
-	rcm_flight_land(flight, rcm_host_reach(answer));
+	rcm_flight_land(flight, rcm_host_reach(engine, answer));
 }
 
 static int open_dns(struct rcm_engine *engine)
@@ -103,7 +102,7 @@ void rcm_host_cancel(struct rcm_flight *flight)
 	flight->host = NULL;
 }
 
-static struct rcm_answer *single(const union rcm_sockaddr *dst, bool reach)
+static struct rcm_answer *single(const union rcm_sockaddr *dst, struct rcm_reach *reach)
 {
 	struct rcm_answer *answer;
 
@@ -112,17 +111,17 @@ static struct rcm_answer *single(const union rcm_sockaddr *dst, bool reach)
 	answer->arg = 1;
 	answer->results[0].dst = *dst;
 	if (reach)
-		rcm_reach_order(answer->results, 1);
+		rcm_reach_order(reach, answer->results, 1);
 	return answer;
 }
 
-struct rcm_answer *rcm_host_number(const char *node, int family)
+struct rcm_answer *rcm_host_number(struct rcm_engine *engine, const char *node, int family)
 {
 	union rcm_sockaddr dst;
 
 	switch (rcm_sockaddr_parse(node, family, &dst)) {
 	case 1:
-		return single(&dst, true);
+		return single(&dst, &engine->reach);
 	case 0:
 		return family == AF_IB ? rcm_answer_fixed(RCM_ANSWER_NO_GID) : NULL;
 	case -ENODATA:
@@ -141,7 +140,7 @@ static struct rcm_answer *local_gid(bool passive)
 	uint8_t gid[16] = { [15] = !passive };
 
 	rcm_sockaddr_ib(&dst, gid, 0xffff, 0, 0);
-	return single(&dst, false);
+	return single(&dst, NULL);
 }
 
 static struct rcm_answer *from_addrinfo(const struct addrinfo *list)

@@ -11,8 +11,8 @@ int rcm_host_start(struct rcm_flight *flight, const struct rcm_request *request)
 void rcm_host_cancel(struct rcm_flight *flight);
 
 /* The answer with what RDMA devices reach first; takes over a reference and gives one, maybe to the same. Not NULL. */
-struct rcm_answer *rcm_host_reach(struct rcm_answer *answer);
+struct rcm_answer *rcm_host_reach(struct rcm_engine *engine, struct rcm_answer *answer);
 
 /* The answer to a node that is no name: a number, or none at all. Never NULL; asks no network. */
-struct rcm_answer *rcm_host_number(const char *node, int family);
+struct rcm_answer *rcm_host_number(struct rcm_engine *engine, const char *node, int family);
 struct rcm_answer *rcm_host_local(int family, bool passive);

@@ -197,7 +197,7 @@ static struct rcm_answer *answer_at_once(const struct rcm_request *request)
 		return NULL;
 	if (!request->node)
 		return rcm_host_local(request->family, request->flags & RAI_PASSIVE);
-	return rcm_host_number(request->node, request->family);
+	return rcm_host_number(request->engine, request->node, request->family);
 }
 
 static struct rcm_answer *kept_answer(struct rcm_engine *engine, const struct rcm_request *request)
@@ -219,7 +219,7 @@ static struct rcm_answer *kept_answer(struct rcm_engine *engine, const struct rc
 		return NULL;
 	rcm_engine_count(RCM_COUNT_KEPT_HITS);
 	rcm_answer_get(answer);
-	return is_sa(request) ? answer : rcm_host_reach(answer);
+	return is_sa(request) ? answer : rcm_host_reach(engine, answer);
 }
 
 /* Its port is known, or doesn't matter. */

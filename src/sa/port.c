@@ -3,16 +3,12 @@
 #include "sa/port.h"
 
 #include <arpa/inet.h>
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "base/err.h"
-#include "base/limits.h"
+#include "base/sysfs.h"
 
 enum { STATE_ACTIVE = 4, LID_UNICAST_MAX = 0xbfff };
 enum { PKEY_FULL = 0xffff, PKEY_LIMITED = 0x7fff, TABLE_MAX = 0x10000 };
@@ -20,47 +16,15 @@ enum { PKEY_FULL = 0xffff, PKEY_LIMITED = 0x7fff, TABLE_MAX = 0x10000 };
 /* IBTA volume 1, 4.1.1: the SA's well-known GUID, in the subnet's own prefix. */
 static const uint8_t sa_guid[8] = { 0x02, 0, 0, 0, 0, 0, 0, 0x02 };
 
-static const char *sysfs = "/sys";
-
-void rcm_port_sysfs_replace(const char *directory)
-{
-	sysfs = directory ? directory : "/sys";
-}
-
 bool rcm_port_mad_module(void)
 {
-	char path[256];
-	int fd = -1;
-
-	if (snprintf(path, sizeof(path), "%s/class/infiniband_mad/abi_version", sysfs) < (int)sizeof(path))
-		fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0)
-		close(fd);
-	return fd >= 0;
+	return rcm_sysfs_has("class/infiniband_mad/abi_version");
 }
 
-/* One line of a file of a port, without its end. */
+/* One line of a file of a port. */
 static int read_line(const char *device, unsigned number, const char *name, char *line, size_t size)
 {
-	char path[256];
-	ssize_t n;
-	int fd;
-
-	if (snprintf(path, sizeof(path), "%s/class/infiniband/%s/ports/%u/%s", sysfs, device, number, name) >=
-	    (int)sizeof(path))
-		return -ENAMETOOLONG;
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return rcm_errno();
-	n = read(fd, line, size - 1);
-	if (n < 0)
-		n = rcm_errno();
-	close(fd);
-	if (n < 0)
-		return (int)n;
-	line[n] = '\0';
-	line[strcspn(line, "\n")] = '\0';
-	return 0;
+	return rcm_sysfs_line(line, size, "class/infiniband/%s/ports/%u/%s", device, number, name);
 }
 
 /* The same of a file of a table, "gids" or "pkeys". */
@@ -173,23 +137,6 @@ static int port_read(const char *device, unsigned number, struct rcm_sa_port *re
 	return 0;
 }
 
-/* Calls fn for each name in a directory until it returns non-zero; a directory that isn't there is empty. */
-static int each_name(const char *path, int (*fn)(const char *name, void *arg), void *arg)
-{
-	struct dirent *entry;
-	int ret = 0;
-	DIR *dir;
-
-	dir = opendir(path);
-	if (!dir)
-		return errno == ENOENT ? 0 : rcm_errno();
-	while (!ret && (entry = readdir(dir)))	/* NOLINT(concurrency-mt-unsafe): nobody else has this stream */
-		if (entry->d_name[0] != '.')
-			ret = fn(entry->d_name, arg);
-	closedir(dir);
-	return ret;
-}
-
 struct walk {
 	int (*fn)(const struct rcm_sa_port *port, void *arg);
 	void *arg;
@@ -211,22 +158,16 @@ static int walk_port(const char *name, void *arg)
 static int walk_device(const char *name, void *arg)
 {
 	struct walk *walk = arg;
-	char path[300];
 
 	walk->device = name;
-	if (snprintf(path, sizeof(path), "%s/class/infiniband/%s/ports", sysfs, name) >= (int)sizeof(path))
-		return 0;
-	return each_name(path, walk_port, walk);
+	return rcm_sysfs_each(walk_port, walk, "class/infiniband/%s/ports", name);
 }
 
 static int walk_ports(int (*fn)(const struct rcm_sa_port *port, void *arg), void *arg)
 {
 	struct walk walk = { .fn = fn, .arg = arg };
-	char path[256];
 
-	if (snprintf(path, sizeof(path), "%s/class/infiniband", sysfs) >= (int)sizeof(path))
-		return -ENAMETOOLONG;
-	return each_name(path, walk_device, &walk);
+	return rcm_sysfs_each(walk_device, &walk, "class/infiniband");
 }
 
 struct list {

@@ -21,6 +21,3 @@ int rcm_port_pkey(const char *device, unsigned number, uint16_t *ret_pkey, uint1
 
 /* Whether the kernel's umad module is there at all. Asked before libibumad, which prints a warning where it isn't. */
 bool rcm_port_mad_module(void);
-
-/* Puts another directory in the place of "/sys" (NULL: that again). Tests only, while no other thread runs. */
-void rcm_port_sysfs_replace(const char *directory);

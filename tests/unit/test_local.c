@@ -4,65 +4,58 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <stdio.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "base/sysfs.h"
 #include "cm/id.h"
 #include "cm/life.h"
 #include "sakernel/sa_kernel.h"
 #include "fake_engine.h"
 #include "fake_ports.h"
+#include "fake_sysfs.h"
 #include "fake_ucma.h"
 #include "test.h"
 
-static char class_dir[64];
-
 static int set_up(void **state)
 {
-	char entry[96];
-
 	(void)state;
 	unsetenv("RAI_DEVICELESS");
 	rcm_fake_ports_clear();
 	rcm_fake_ucma_use();
 	rcm_sa_kernel_forget();
-	snprintf(class_dir, sizeof(class_dir), "/tmp/rai-test-local.XXXXXX");
-	if (!mkdtemp(class_dir))
-		return -1;
-	snprintf(entry, sizeof(entry), "%s/rxe0", class_dir);
-	return mkdir(entry, 0700);
+	rcm_sysfs_replace(rcm_fake_sysfs_new());
+	rcm_fake_sysfs_add("class/infiniband/rxe0", NULL);
+	return 0;
 }
 
 static int tear_down(void **state)
 {
-	char entry[96];
-
 	(void)state;
 	rcm_fake_ucma_done();
-	snprintf(entry, sizeof(entry), "%s/rxe0", class_dir);
-	rmdir(entry);
-	return rmdir(class_dir);
+	rcm_fake_sysfs_done();
+	rcm_sysfs_replace(NULL);
+	return 0;
 }
 
 static void test_local_usable_with_rdma_cm_and_a_device(void **state)
 {
 	(void)state;
-	assert_int_equal(rcm_local_usable(class_dir), 0);
+	assert_int_equal(rcm_local_usable(), 0);
 }
 
 /* F23: no module, no node, no permission: different answers. */
 static void test_local_unusable_says_whether_device_or_permission_lacks(void **state)
 {
 	(void)state;
-	assert_int_equal(rcm_local_usable("/nonexistent"), -ENODEV);
 	rcm_fake_ucma_open_result(-ENODEV);
-	assert_int_equal(rcm_local_usable(class_dir), -ENOENT);
+	assert_int_equal(rcm_local_usable(), -ENOENT);
 	rcm_fake_ucma_open_result(-EACCES);
-	assert_int_equal(rcm_local_usable(class_dir), -EACCES);
+	assert_int_equal(rcm_local_usable(), -EACCES);
 	rcm_fake_ucma_open_result(-ENODEV);
 	rcm_fake_ports_add(1, true, -EACCES);
-	assert_int_equal(rcm_local_usable(class_dir), -EACCES);
+	assert_int_equal(rcm_local_usable(), -EACCES);
+	rcm_fake_ports_clear();
+	rcm_fake_sysfs_done();
+	assert_int_equal(rcm_local_usable(), -ENODEV);
 }
 
 static void test_local_usable_where_one_umad_port_is(void **state)
@@ -71,17 +64,19 @@ static void test_local_usable_where_one_umad_port_is(void **state)
 	rcm_fake_ucma_open_result(-ENODEV);
 	rcm_fake_ports_add(1, true, -EACCES);
 	rcm_fake_ports_add(2, true, 0);
-	assert_int_equal(rcm_local_usable("/nonexistent"), 0);
+	rcm_fake_sysfs_done();
+	assert_int_equal(rcm_local_usable(), 0);
 }
 
 static void test_local_deviceless_mode_needs_none(void **state)
 {
 	(void)state;
 	rcm_fake_ucma_open_result(-ENODEV);
+	rcm_fake_sysfs_done();
 	setenv("RAI_DEVICELESS", "0", 1);
-	assert_int_equal(rcm_local_usable("/nonexistent"), -ENODEV);
+	assert_int_equal(rcm_local_usable(), -ENODEV);
 	setenv("RAI_DEVICELESS", "1", 1);
-	assert_int_equal(rcm_local_usable("/nonexistent"), 0);
+	assert_int_equal(rcm_local_usable(), 0);
 }
 
 static union rcm_sockaddr address(uint64_t sid, uint64_t mask)

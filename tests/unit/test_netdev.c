@@ -4,17 +4,20 @@
 
 #include "addr/netdev.h"
 #include "base/clock.h"
+#include "base/sysfs.h"
 #include "fake_clock.h"
 #include "fake_sysfs.h"
 #include "test.h"
 
+static struct rcm_netdevs known;
 static unsigned lo;
 
 static int setup(void **state)
 {
 	(void)state;
+	known = (struct rcm_netdevs){ 0 };
 	lo = if_nametoindex("lo");
-	rcm_netdev_sysfs_replace(rcm_fake_sysfs_new());
+	rcm_sysfs_replace(rcm_fake_sysfs_new());
 	rcm_fake_clock_use(RCM_NS_PER_S);
 	return lo == 0;
 }
@@ -22,7 +25,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	(void)state;
-	rcm_netdev_sysfs_replace(NULL);
+	rcm_sysfs_replace(NULL);
 	rcm_fake_sysfs_done();
 	rcm_clock_replace(NULL);
 	return 0;
@@ -31,17 +34,17 @@ static int teardown(void **state)
 static void test_netdev_without_rdma_device_there_is_none(void **state)
 {
 	(void)state;
-	assert_false(rcm_netdev_any());
-	assert_false(rcm_netdev_is_rdma(lo));
+	assert_false(rcm_netdevs_any(&known));
+	assert_false(rcm_netdevs_has(&known, lo));
 }
 
 static void test_netdev_of_the_device_itself_is_found(void **state)
 {
 	(void)state;
 	rcm_fake_sysfs_add("class/infiniband/mlx5_0/device/net/lo", NULL);
-	assert_true(rcm_netdev_any());
-	assert_true(rcm_netdev_is_rdma(lo));
-	assert_false(rcm_netdev_is_rdma(lo + 1000));
+	assert_true(rcm_netdevs_any(&known));
+	assert_true(rcm_netdevs_has(&known, lo));
+	assert_false(rcm_netdevs_has(&known, lo + 1000));
 }
 
 static void test_netdev_that_a_gid_stands_for_is_found(void **state)
@@ -50,7 +53,7 @@ static void test_netdev_that_a_gid_stands_for_is_found(void **state)
 	rcm_fake_sysfs_add("class/infiniband/rxe0/ports/1/gid_attrs/ndevs/0", "no-such-dev");
 	rcm_fake_sysfs_add("class/infiniband/rxe0/ports/1/gid_attrs/ndevs/1", "");
 	rcm_fake_sysfs_add("class/infiniband/rxe0/ports/1/gid_attrs/ndevs/7", "lo");
-	assert_true(rcm_netdev_is_rdma(lo));
+	assert_true(rcm_netdevs_has(&known, lo));
 }
 
 /* A table of a thousand entries is not read to its end. */
@@ -59,7 +62,7 @@ static void test_netdev_gids_after_many_empty_entries_are_none(void **state)
 	(void)state;
 	rcm_fake_sysfs_add("class/infiniband/rxe0/ports/1/gid_attrs/ndevs/0", "no-such-dev");
 	rcm_fake_sysfs_add("class/infiniband/rxe0/ports/1/gid_attrs/ndevs/1000", "lo");
-	assert_false(rcm_netdev_is_rdma(lo));
+	assert_false(rcm_netdevs_has(&known, lo));
 }
 
 static void test_netdev_names_that_fit_no_interface_are_left_out(void **state)
@@ -67,21 +70,21 @@ static void test_netdev_names_that_fit_no_interface_are_left_out(void **state)
 	(void)state;
 	rcm_fake_sysfs_add("class/infiniband/rxe0/device/net/a-name-that-is-much-too-long-for-one", NULL);
 	rcm_fake_sysfs_add("class/infiniband/rxe0/ports/1/gid_attrs/ndevs/0", "a-name-that-is-much-too-long-for-one");
-	assert_true(rcm_netdev_any());
-	assert_false(rcm_netdev_is_rdma(lo));
+	assert_true(rcm_netdevs_any(&known));
+	assert_false(rcm_netdevs_has(&known, lo));
 }
 
 /* F22: new devices appear, removed ones go. */
 static void test_netdev_changes_are_noticed_within_a_second(void **state)
 {
 	(void)state;
-	assert_false(rcm_netdev_any());
+	assert_false(rcm_netdevs_any(&known));
 	rcm_fake_sysfs_add("class/infiniband/mlx5_0/device/net/lo", NULL);
 	rcm_fake_clock_advance(RCM_NS_PER_S);
-	assert_true(rcm_netdev_is_rdma(lo));
+	assert_true(rcm_netdevs_has(&known, lo));
 	rcm_fake_sysfs_done();
 	rcm_fake_clock_advance(RCM_NS_PER_S);
-	assert_false(rcm_netdev_is_rdma(lo));
+	assert_false(rcm_netdevs_has(&known, lo));
 }
 
 int main(void)

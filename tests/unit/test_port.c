@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
+#include "base/sysfs.h"
 #include "sa/port.h"
 #include "test.h"
 
@@ -69,14 +70,14 @@ static int setup(void **state)
 	(void)state;
 	strcpy(root, "/tmp/rai-sysfs.XXXXXX");
 	assert_non_null(mkdtemp(root));
-	rcm_port_sysfs_replace(root);
+	rcm_sysfs_replace(root);
 	return 0;
 }
 
 static int teardown(void **state)
 {
 	(void)state;
-	rcm_port_sysfs_replace(NULL);
+	rcm_sysfs_replace(NULL);
 	return nftw(root, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 

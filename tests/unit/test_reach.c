@@ -4,9 +4,9 @@
 #include <errno.h>
 #include <net/if.h>
 
-#include "addr/netdev.h"
 #include "addr/reach.h"
 #include "base/clock.h"
+#include "base/sysfs.h"
 #include "fake_clock.h"
 #include "fake_sysfs.h"
 #include "test.h"
@@ -15,8 +15,11 @@ static struct rcm_result results[6];
 static unsigned count, asked;
 static bool route_gone;
 
-static int made_up(const union rcm_sockaddr *dst, struct rcm_route *ret_route)
+static struct rcm_reach reach;
+
+static int made_up(struct rcm_router *router, const union rcm_sockaddr *dst, struct rcm_route *ret_route)
 {
+	(void)router;
 	asked++;
 	if (dst->sa.sa_family != AF_INET)
 		return -ENETUNREACH;
@@ -52,9 +55,9 @@ static int setup(void **state)
 	memset(results, 0, sizeof(results));
 	count = asked = 0;
 	route_gone = false;
-	rcm_netdev_sysfs_replace(rcm_fake_sysfs_new());
+	rcm_sysfs_replace(rcm_fake_sysfs_new());
 	rcm_fake_sysfs_add("class/infiniband/rxe0/device/net/lo", NULL);
-	rcm_reach_route_replace(made_up);
+	reach = (struct rcm_reach){ .lookup = made_up };
 	rcm_fake_clock_use(RCM_NS_PER_S);
 	return 0;
 }
@@ -62,8 +65,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	(void)state;
-	rcm_netdev_sysfs_replace(NULL);
-	rcm_reach_route_replace(NULL);
+	rcm_sysfs_replace(NULL);
 	rcm_fake_sysfs_done();
 	rcm_clock_replace(NULL);
 	return 0;
@@ -78,7 +80,7 @@ static void test_reach_puts_what_an_rdma_device_reaches_first_and_keeps_the_orde
 	add("fd00::1");
 	add("10.0.0.2");
 	add("192.0.2.2");
-	rcm_reach_order(results, count);
+	rcm_reach_order(&reach, results, count);
 	is(0, "10.0.0.1", "10.9.9.9");
 	is(1, "10.0.0.2", "10.9.9.9");
 	is(2, "192.0.2.1", NULL);
@@ -91,7 +93,7 @@ static void test_reach_fills_the_source_only_where_it_is_empty(void **state)
 	(void)state;
 	add("10.0.0.1");
 	assert_int_equal(rcm_sockaddr_parse("10.1.1.1", AF_INET, &results[0].src), 1);
-	rcm_reach_order(results, count);
+	rcm_reach_order(&reach, results, count);
 	is(0, "10.0.0.1", "10.1.1.1");
 }
 
@@ -101,8 +103,8 @@ static void test_reach_without_rdma_device_asks_nothing_and_changes_nothing(void
 	rcm_fake_sysfs_done();
 	add("192.0.2.1");
 	add("10.0.0.1");
-	assert_false(rcm_reach_matters());
-	rcm_reach_order(results, count);
+	assert_false(rcm_netdevs_any(&reach.netdevs));
+	rcm_reach_order(&reach, results, count);
 	is(0, "192.0.2.1", NULL);
 	is(1, "10.0.0.1", NULL);
 	assert_int_equal(asked, 0);
@@ -114,7 +116,7 @@ static void test_reach_leaves_ib_addresses_alone(void **state)
 	rcm_sockaddr_ib(&results[0].dst, (const uint8_t[16]){ 1 }, 0xffff, 0, 0);
 	count = 1;
 	add("10.0.0.1");
-	rcm_reach_order(results, count);
+	rcm_reach_order(&reach, results, count);
 	is(0, "10.0.0.1", "10.9.9.9");
 	assert_int_equal(results[1].dst.sa.sa_family, AF_IB);
 	assert_int_equal(asked, 1);
@@ -125,13 +127,13 @@ static void test_reach_remembers_a_route_for_a_second(void **state)
 {
 	(void)state;
 	add("10.0.0.1");
-	rcm_reach_order(results, count);
-	rcm_reach_order(results, count);
+	rcm_reach_order(&reach, results, count);
+	rcm_reach_order(&reach, results, count);
 	assert_int_equal(asked, 1);
 	route_gone = true;
 	rcm_fake_clock_advance(RCM_NS_PER_S);
 	memset(&results[0].src, 0, sizeof(results[0].src));
-	rcm_reach_order(results, count);
+	rcm_reach_order(&reach, results, count);
 	assert_int_equal(asked, 2);
 	is(0, "10.0.0.1", NULL);
 }
@@ -141,7 +143,7 @@ static void test_reach_tells_scopes_of_one_address_apart(void **state)
 	(void)state;
 	add("fe80::1%1");
 	add("fe80::1%2");
-	rcm_reach_order(results, count);
+	rcm_reach_order(&reach, results, count);
 	assert_int_equal(asked, 2);
 }
 

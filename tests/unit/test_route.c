@@ -4,11 +4,21 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <net/if.h>
+#include <netlink/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "addr/route.h"
 #include "test.h"
+
+static struct rcm_router router;
+
+static int close_router(void **state)
+{
+	(void)state;
+	rcm_router_close(&router);
+	return 0;
+}
 
 static union rcm_sockaddr address(const char *text)
 {
@@ -25,7 +35,7 @@ static void test_route_to_a_local_address_is_of_the_interface_that_has_it(void *
 
 	(void)state;
 	for (int i = 0; i < 3; i++) {
-		assert_int_equal(rcm_route_lookup(&dst, &route), 0);
+		assert_int_equal(rcm_route_lookup(&router, &dst, &route), 0);
 		assert_int_equal(route.ifindex, if_nametoindex("lo"));
 		assert_true(rcm_sockaddr_equal(&route.src.sa, &dst.sa));
 	}
@@ -37,10 +47,10 @@ static void test_route_to_what_can_not_be_reached_is_an_error(void **state)
 	struct rcm_route route;
 
 	(void)state;
-	assert_int_equal(rcm_route_lookup(&dst, &route), -ENETUNREACH);
+	assert_int_equal(rcm_route_lookup(&router, &dst, &route), -ENETUNREACH);
 	/* And the next question is not answered by it. */
 	dst = address("127.0.0.1");
-	assert_int_equal(rcm_route_lookup(&dst, &route), 0);
+	assert_int_equal(rcm_route_lookup(&router, &dst, &route), 0);
 	assert_int_equal(route.src.sa.sa_family, AF_INET);
 }
 
@@ -50,7 +60,7 @@ static void test_route_of_another_family_is_not_asked(void **state)
 	struct rcm_route route;
 
 	(void)state;
-	assert_int_equal(rcm_route_lookup(&dst, &route), -EAFNOSUPPORT);
+	assert_int_equal(rcm_route_lookup(&router, &dst, &route), -EAFNOSUPPORT);
 }
 
 /* In the child of a fork the parent's socket would get answers to the child. */
@@ -62,17 +72,42 @@ static void test_route_in_the_child_of_a_fork_is_asked_on_a_socket_of_its_own(vo
 	pid_t pid;
 
 	(void)state;
-	assert_int_equal(rcm_route_lookup(&dst, &route), 0);
+	assert_int_equal(rcm_route_lookup(&router, &dst, &route), 0);
 	pid = fork();
 	assert_true(pid >= 0);
 	if (!pid) {
 		status = 0;
+		rcm_router_close(&router);
 		for (int i = 0; i < 100 && !status; i++)
-			status = rcm_route_lookup(&dst, &route);
+			status = rcm_route_lookup(&router, &dst, &route);
 		_exit(status != 0);
 	}
 	for (int i = 0; i < 100; i++)
-		assert_int_equal(rcm_route_lookup(&dst, &route), 0);
+		assert_int_equal(rcm_route_lookup(&router, &dst, &route), 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
+/* A daemon closes all that is open, and opens its files. */
+static void test_route_socket_is_not_closed_by_number_in_the_child_of_a_fork(void **state)
+{
+	union rcm_sockaddr dst = address("127.0.0.1");
+	struct rcm_route route;
+	int status = -1, fd;
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(rcm_route_lookup(&router, &dst, &route), 0);
+	fd = nl_socket_get_fd(router.sock);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (!pid) {
+		bool was_closed = fcntl(fd, F_GETFD) < 0;
+
+		dup2(STDIN_FILENO, fd);
+		rcm_router_close(&router);
+		_exit(was_closed && fcntl(fd, F_GETFD) >= 0 && !rcm_route_lookup(&router, &dst, &route) ? 0 : 1);
+	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
 }
@@ -83,7 +118,7 @@ static void test_route_leaves_no_descriptor_to_a_program_started_later(void **st
 	struct rcm_route route;
 
 	(void)state;
-	assert_int_equal(rcm_route_lookup(&dst, &route), 0);
+	assert_int_equal(rcm_route_lookup(&router, &dst, &route), 0);
 	for (int fd = 3; fd < 64; fd++) {
 		struct sockaddr sa;
 		socklen_t len = sizeof(sa);
@@ -96,11 +131,12 @@ static void test_route_leaves_no_descriptor_to_a_program_started_later(void **st
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_route_to_a_local_address_is_of_the_interface_that_has_it),
-		cmocka_unit_test(test_route_to_what_can_not_be_reached_is_an_error),
-		cmocka_unit_test(test_route_of_another_family_is_not_asked),
-		cmocka_unit_test(test_route_in_the_child_of_a_fork_is_asked_on_a_socket_of_its_own),
-		cmocka_unit_test(test_route_leaves_no_descriptor_to_a_program_started_later),
+		cmocka_unit_test_teardown(test_route_to_a_local_address_is_of_the_interface_that_has_it, close_router),
+		cmocka_unit_test_teardown(test_route_to_what_can_not_be_reached_is_an_error, close_router),
+		cmocka_unit_test_teardown(test_route_of_another_family_is_not_asked, close_router),
+		cmocka_unit_test_teardown(test_route_in_the_child_of_a_fork_is_asked_on_a_socket_of_its_own, close_router),
+		cmocka_unit_test_teardown(test_route_socket_is_not_closed_by_number_in_the_child_of_a_fork, close_router),
+		cmocka_unit_test_teardown(test_route_leaves_no_descriptor_to_a_program_started_later, close_router),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

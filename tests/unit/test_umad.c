@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/limits.h"
+#include "base/sysfs.h"
 #include "sa/umad.h"
 #include "sa/wire.h"
 #include "test.h"
@@ -108,7 +109,7 @@ static int setup(void **state)
 {
 	(void)state;
 	memset(&lib, 0, sizeof(lib));
-	rcm_port_sysfs_replace("/nowhere");
+	rcm_sysfs_replace("/nowhere");
 	assert_int_equal(rcm_umad_device.open(&port, &umad), 0);
 	return 0;
 }
@@ -118,7 +119,7 @@ static int teardown(void **state)
 	(void)state;
 	rcm_umad_device.close(umad);
 	assert_int_equal(lib.closed, 1);
-	rcm_port_sysfs_replace(NULL);
+	rcm_sysfs_replace(NULL);
 	return 0;
 }
 
