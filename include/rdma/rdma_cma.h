@@ -199,7 +199,7 @@ void rdma_destroy_event_channel(struct rdma_event_channel *channel);
 /*
  * Takes the next event; waits for one unless channel->fd has O_NONBLOCK. Every event taken is to be acked. errno:
  *   EAGAIN   none is due and the descriptor has O_NONBLOCK
- *   EINTR    a signal handler ran while it waited; one with SA_RESTART may interrupt it, too: try again
+ *   EINTR    a signal handler ran while it waited, installed with SA_RESTART or not
  *   EINVAL   NULL
  */
 int rdma_get_cm_event(struct rdma_event_channel *channel, struct rdma_cm_event **event);
