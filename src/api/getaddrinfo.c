@@ -13,8 +13,10 @@
 struct wait {
 	struct rcm_lock lock;
 	pthread_cond_t cond;
-	bool done;
-	struct rcm_outcome outcome;
+
+	/* Under lock. */
+	bool done RCM_GUARDED_BY(lock);
+	struct rcm_outcome outcome RCM_GUARDED_BY(lock);
 };
 
 /* On the engine's thread. It signals under the lock: the waiter's frame is gone soon after. */

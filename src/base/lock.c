@@ -39,3 +39,13 @@ void rcm_lock_wait(struct rcm_lock *lock, pthread_cond_t *cond) RCM_UNCHECKED
 	pthread_cond_wait(cond, &lock->mutex);
 	atomic_store_explicit(&lock->owner, pthread_self(), memory_order_relaxed);
 }
+
+int rcm_lock_wait_until(struct rcm_lock *lock, pthread_cond_t *cond, const struct timespec *until) RCM_UNCHECKED
+{
+	int ret;
+
+	atomic_store_explicit(&lock->owner, (pthread_t)0, memory_order_relaxed);
+	ret = pthread_cond_timedwait(cond, &lock->mutex, until);
+	atomic_store_explicit(&lock->owner, pthread_self(), memory_order_relaxed);
+	return -ret;
+}

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <time.h>
 
 /* Earlier ones don't know the members of a C struct in an annotation. */
 #if defined(__clang__) && __clang_major__ >= 19
@@ -39,3 +40,6 @@ void rcm_lock_assert_held(struct rcm_lock *lock) RCM_ASSERTS(lock);
 
 /* Waits on a condition under the lock, as pthread_cond_wait(). */
 void rcm_lock_wait(struct rcm_lock *lock, pthread_cond_t *cond) RCM_REQUIRES(lock);
+
+/* The same until a time of the condition's clock: 0, or -ETIMEDOUT. */
+int rcm_lock_wait_until(struct rcm_lock *lock, pthread_cond_t *cond, const struct timespec *until) RCM_REQUIRES(lock);

@@ -14,10 +14,14 @@
 struct rcm_lookup {
 	struct rcm_event event;			/* first; consumes the engine's reference when it is freed */
 	atomic_uint refs;			/* the caller's while it starts, the engine's or the event's */
-	struct rcm_request *request;		/* this and the next: under the id's lock */
+
+	/* Guarded by the lock of the event's id. */
+	struct rcm_request *request;
 	bool sync;				/* the call that started it waits for it */
 	bool cancelled;				/* before there was a request to cancel */
 	bool done;				/* the engine is through with it */
+
+	/* The engine's until it is done, then the event's. */
 	uint16_t port;
 	struct rcm_answer *answer;		/* a reference; NULL: it failed, or the id has it */
 	char *text;				/* why it failed, or NULL */

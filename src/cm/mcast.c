@@ -12,7 +12,7 @@
 #include "verbs/qp.h"
 
 struct rcm_mcast {
-	LIST_ENTRY(rcm_mcast) link;		/* conn.mcasts of the id; all under its lock */
+	LIST_ENTRY(rcm_mcast) link;		/* mcasts of the id; all under its lock */
 	union rcm_sockaddr addr;
 	void *context;
 	uint64_t uid;

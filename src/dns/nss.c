@@ -3,7 +3,6 @@
 #include "dns/nss.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +11,7 @@
 
 #include "base/container.h"
 #include "base/limits.h"
+#include "base/lock.h"
 #include "base/log.h"
 #include "base/thread.h"
 #include "dns/eai.h"
@@ -35,17 +35,19 @@ struct job {
 TAILQ_HEAD(job_list, job);
 
 struct rcm_nss {
-	pthread_mutex_t lock;		/* held for a few instructions only, never over a callback */
-	pthread_cond_t work;
-	unsigned refs;			/* the owner's and each worker's */
-	unsigned workers;
-	unsigned idle;
-	bool closed;
-	struct job_list queued;
-	struct job_list running;
-	struct job_list answered;
 	rcm_nss_ask_fn *ask;
-	struct rcm_wake wake;		/* rung under the lock, and not after closed was set */
+	struct rcm_wake wake;		/* rung under lock, and not after closed was set */
+	struct rcm_lock lock;		/* not held over a callback */
+	pthread_cond_t work;
+
+	/* Under lock. */
+	unsigned refs RCM_GUARDED_BY(lock);		/* the owner's and each worker's */
+	unsigned workers RCM_GUARDED_BY(lock);
+	unsigned idle RCM_GUARDED_BY(lock);
+	bool closed RCM_GUARDED_BY(lock);
+	struct job_list queued RCM_GUARDED_BY(lock);
+	struct job_list running RCM_GUARDED_BY(lock);
+	struct job_list answered RCM_GUARDED_BY(lock);
 };
 
 int rcm_nss_ask(const char *name, int family, struct addrinfo **ret_list)
@@ -63,27 +65,30 @@ static void job_free(struct job *job)
 }
 
 /* Drops a reference and the lock. */
-static void put_locked(struct rcm_nss *nss)
+static void nss_put_locked(struct rcm_nss *nss) RCM_RELEASES(nss->lock)
 {
-	bool last = !--nss->refs;
+	bool last;
 
-	pthread_mutex_unlock(&nss->lock);
+	rcm_lock_assert_held(&nss->lock);
+	last = !--nss->refs;
+	rcm_lock_release(&nss->lock);
 	if (!last)
 		return;
 	pthread_cond_destroy(&nss->work);
-	pthread_mutex_destroy(&nss->lock);
+	rcm_lock_done(&nss->lock);
 	free(nss);
 }
 
-static void run_locked(struct rcm_nss *nss, struct job *job)
+static void job_run_locked(struct rcm_nss *nss, struct job *job) RCM_REQUIRES(nss->lock)
 {
+	rcm_lock_assert_held(&nss->lock);
 	TAILQ_REMOVE(&nss->queued, job, entry);
 	TAILQ_INSERT_TAIL(&nss->running, job, entry);
 	job->state = RUNNING;
-	pthread_mutex_unlock(&nss->lock);
+	rcm_lock_release(&nss->lock);
 	job->eai = nss->ask(job->name, job->base.family, &job->list);
 	job->system_errno = errno;
-	pthread_mutex_lock(&nss->lock);
+	rcm_lock_acquire(&nss->lock);
 	TAILQ_REMOVE(&nss->running, job, entry);
 	if (job->dropped) {
 		job_free(job);
@@ -95,40 +100,44 @@ static void run_locked(struct rcm_nss *nss, struct job *job)
 }
 
 /* False: no work came in a while. */
-static bool await_work_locked(struct rcm_nss *nss)
+static bool nss_await_work_locked(struct rcm_nss *nss) RCM_REQUIRES(nss->lock)
 {
 	struct timespec until;
-	int err = 0;
+	int ret = 0;
 
+	rcm_lock_assert_held(&nss->lock);
 	clock_gettime(CLOCK_MONOTONIC, &until);
 	until.tv_sec += IDLE_S;
 	nss->idle++;
-	while (TAILQ_EMPTY(&nss->queued) && !nss->closed && err != ETIMEDOUT)
-		err = pthread_cond_timedwait(&nss->work, &nss->lock, &until);
+	while (TAILQ_EMPTY(&nss->queued) && !nss->closed && !ret)
+		ret = rcm_lock_wait_until(&nss->lock, &nss->work, &until);
 	nss->idle--;
 	return !TAILQ_EMPTY(&nss->queued) && !nss->closed;
 }
 
-static void *work(void *arg)
+static void *nss_work(void *arg)
 {
 	struct rcm_nss *nss = arg;
 
-	pthread_mutex_lock(&nss->lock);
+	rcm_lock_acquire(&nss->lock);
 	do {
 		while (!nss->closed && !TAILQ_EMPTY(&nss->queued))
-			run_locked(nss, TAILQ_FIRST(&nss->queued));
-	} while (!nss->closed && await_work_locked(nss));
+			job_run_locked(nss, TAILQ_FIRST(&nss->queued));
+	} while (!nss->closed && nss_await_work_locked(nss));
 	nss->workers--;
-	put_locked(nss);
+	nss_put_locked(nss);
 	return NULL;
 }
 
-static int start_worker_locked(struct rcm_nss *nss)
+static int nss_start_worker_locked(struct rcm_nss *nss) RCM_REQUIRES(nss->lock)
 {
-	int err = rcm_thread_start("rai-nss", RCM_NSS_STACK, work, nss);
+	int ret;
 
-	if (err)
-		return err;
+	rcm_lock_assert_held(&nss->lock);
+	ret = rcm_thread_start("rai-nss", RCM_NSS_STACK, nss_work, nss);
+
+	if (ret)
+		return ret;
 	nss->workers++;
 	nss->refs++;
 	return 0;
@@ -139,17 +148,17 @@ static void job_cancel(struct rcm_dns_lookup *lookup)
 	struct job *job = rcm_container(lookup, struct job, base);
 	struct rcm_nss *nss = job->nss;
 
-	pthread_mutex_lock(&nss->lock);
+	rcm_lock_acquire(&nss->lock);
 	if (job->state == RUNNING) {
 		job->dropped = true;
 	} else {
 		TAILQ_REMOVE(job->state == QUEUED ? &nss->queued : &nss->answered, job, entry);
 		job_free(job);
 	}
-	pthread_mutex_unlock(&nss->lock);
+	rcm_lock_release(&nss->lock);
 }
 
-static unsigned count_results(const struct addrinfo *list)
+static unsigned nss_count_results(const struct addrinfo *list)
 {
 	unsigned count = 0;
 
@@ -158,7 +167,7 @@ static unsigned count_results(const struct addrinfo *list)
 	return count;
 }
 
-static void fill(union rcm_dns_address *addresses, unsigned count, const struct addrinfo *list)
+static void nss_fill(union rcm_dns_address *addresses, unsigned count, const struct addrinfo *list)
 {
 	for (unsigned i = 0; i < count; list = list->ai_next) {
 		if (list->ai_family != AF_INET && list->ai_family != AF_INET6)
@@ -168,7 +177,7 @@ static void fill(union rcm_dns_address *addresses, unsigned count, const struct 
 	}
 }
 
-static void deliver(struct job *job)
+static void job_deliver(struct job *job)
 {
 	struct rcm_dns_answer answer = { .status = rcm_eai_errno(job->eai, job->system_errno), .code = job->eai };
 	union rcm_dns_address *addresses = NULL;
@@ -179,12 +188,12 @@ static void deliver(struct job *job)
 		answer.text = text;
 		rcm_info("dns: \"%s\": %s", job->name, text);
 	} else {
-		answer.count = count_results(job->list);
+		answer.count = nss_count_results(job->list);
 		addresses = calloc(answer.count ? answer.count : 1, sizeof(*addresses));
 		answer.canonname = job->list->ai_canonname;
 	}
 	if (addresses)
-		fill(addresses, answer.count, job->list);
+		nss_fill(addresses, answer.count, job->list);
 	else if (!job->eai)
 		answer = (struct rcm_dns_answer){ .status = -ENOMEM, .code = EAI_MEMORY };
 	answer.addresses = addresses;
@@ -193,20 +202,20 @@ static void deliver(struct job *job)
 }
 
 /* One by one, since a completion may cancel any other. */
-static void deliver_answered(struct rcm_wake *wake)
+static void nss_deliver_answered(struct rcm_wake *wake)
 {
 	struct rcm_nss *nss = rcm_container(wake, struct rcm_nss, wake);
 	struct job *job;
 
-	pthread_mutex_lock(&nss->lock);
+	rcm_lock_acquire(&nss->lock);
 	while ((job = TAILQ_FIRST(&nss->answered))) {
 		TAILQ_REMOVE(&nss->answered, job, entry);
-		pthread_mutex_unlock(&nss->lock);
-		deliver(job);
+		rcm_lock_release(&nss->lock);
+		job_deliver(job);
 		job_free(job);
-		pthread_mutex_lock(&nss->lock);
+		rcm_lock_acquire(&nss->lock);
 	}
-	pthread_mutex_unlock(&nss->lock);
+	rcm_lock_release(&nss->lock);
 }
 
 int rcm_nss_start(struct rcm_nss *nss, const struct rcm_dns_query *query, rcm_dns_done_fn *done, void *arg,
@@ -214,49 +223,49 @@ int rcm_nss_start(struct rcm_nss *nss, const struct rcm_dns_query *query, rcm_dn
 {
 	size_t len = strlen(query->name) + 1;
 	struct job *job = calloc(1, sizeof(*job) + len);
-	int err = 0;
+	int ret = 0;
 
 	if (!job)
 		return -ENOMEM;
 	rcm_lookup_init(&job->base, query, done, arg, job_cancel);
 	job->nss = nss;
 	memcpy(job->name, query->name, len);
-	pthread_mutex_lock(&nss->lock);
+	rcm_lock_acquire(&nss->lock);
 	TAILQ_INSERT_TAIL(&nss->queued, job, entry);
 	if (nss->idle)
 		pthread_cond_signal(&nss->work);
 	else if (nss->workers < RCM_NSS_WORKERS)
-		err = start_worker_locked(nss);
+		ret = nss_start_worker_locked(nss);
 	/* Without a new thread those that are there will come to it. */
-	if (err && !nss->workers) {
+	if (ret && !nss->workers) {
 		TAILQ_REMOVE(&nss->queued, job, entry);
 		job_free(job);
 	} else {
-		err = 0;
+		ret = 0;
 		*ret_lookup = &job->base;
 	}
-	pthread_mutex_unlock(&nss->lock);
-	return err;
+	rcm_lock_release(&nss->lock);
+	return ret;
 }
 
-int rcm_nss_open(struct rcm_loop *loop, rcm_nss_ask_fn *ask, struct rcm_nss **ret_nss)
+int rcm_nss_open(struct rcm_loop *loop, rcm_nss_ask_fn *ask, struct rcm_nss **ret_nss) RCM_UNCHECKED
 {
 	struct rcm_nss *nss = calloc(1, sizeof(*nss));
 	pthread_condattr_t attr;
-	int err;
+	int ret;
 
 	if (!nss)
 		return -ENOMEM;
-	err = rcm_wake_init(loop, &nss->wake, deliver_answered);
-	if (err) {
+	ret = rcm_wake_init(loop, &nss->wake, nss_deliver_answered);
+	if (ret) {
 		free(nss);
-		return err;
+		return ret;
 	}
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 	pthread_cond_init(&nss->work, &attr);
 	pthread_condattr_destroy(&attr);
-	pthread_mutex_init(&nss->lock, NULL);
+	rcm_lock_init(&nss->lock);
 	TAILQ_INIT(&nss->queued);
 	TAILQ_INIT(&nss->running);
 	TAILQ_INIT(&nss->answered);
@@ -266,7 +275,7 @@ int rcm_nss_open(struct rcm_loop *loop, rcm_nss_ask_fn *ask, struct rcm_nss **re
 	return 0;
 }
 
-static void free_all(struct job_list *list)
+static void job_free_all(struct job_list *list)
 {
 	struct job *job;
 
@@ -282,15 +291,15 @@ void rcm_nss_close(struct rcm_nss *nss)
 
 	if (!nss)
 		return;
-	pthread_mutex_lock(&nss->lock);
+	rcm_lock_acquire(&nss->lock);
 	nss->closed = true;
-	free_all(&nss->queued);
-	free_all(&nss->answered);
+	job_free_all(&nss->queued);
+	job_free_all(&nss->answered);
 	TAILQ_FOREACH(job, &nss->running, entry)
 		job->dropped = true;
 	pthread_cond_broadcast(&nss->work);
 	rcm_wake_done(&nss->wake);
-	put_locked(nss);
+	nss_put_locked(nss);
 }
 
 void rcm_nss_abandon(struct rcm_nss *nss)

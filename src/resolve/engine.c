@@ -28,8 +28,12 @@ static struct {
 	 * wants the gate comes through the door, so that a busy engine can't keep a fork waiting. */
 	struct rcm_lock door, gate;
 
-	struct rcm_lock box;		/* the post box: the next two */
-	struct rcm_requests posted, cancels;
+	struct rcm_lock box;
+
+	/* Under box: what is posted, and not yet taken by the thread. */
+	struct rcm_requests posted RCM_GUARDED_BY(box);
+	struct rcm_requests cancels RCM_GUARDED_BY(box);
+
 	atomic_bool asleep;		/* set under box; the engine has to be woken */
 	struct rcm_wake wake;
 
@@ -317,7 +321,7 @@ static void abandon(struct rcm_engine *engine)
 	rcm_loop_done(&engine->loop);
 }
 
-static int start_locked(void)
+static int engine_start_locked(void) RCM_REQUIRES(self.starting)
 {
 	int ret;
 
@@ -341,7 +345,7 @@ int rcm_engine_start(void)
 	if (atomic_load_explicit(&self.life, memory_order_acquire) == RUNNING)
 		return 0;
 	rcm_lock_acquire(&self.starting);
-	ret = start_locked();
+	ret = engine_start_locked();
 	rcm_lock_release(&self.starting);
 	return ret;
 }
