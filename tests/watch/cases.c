@@ -22,6 +22,7 @@ enum { WAKE_MS = 5000, USER = 18 };
 struct round {
 	const struct watch_ops *ops;
 	const struct watch_world *world;
+	unsigned rounds;
 	struct rdma_event_channel *channel;	/* O_NONBLOCK */
 	struct rdma_cm_id *id;			/* on it */
 	void *watch;
@@ -104,7 +105,7 @@ static void collect_singly(struct round *round, unsigned wanted)
 
 static void own_drained(struct round *round)
 {
-	for (unsigned i = 0; i < ROUNDS && !round->why; i++) {
+	for (unsigned i = 0; i < round->rounds && !round->why; i++) {
 		for (unsigned n = 0; n <= i % 3; n++)
 			write_own(round, round->id);
 		wake(round, round->watch);
@@ -117,7 +118,7 @@ static void own_singly(struct round *round)
 {
 	if (round->ops->kind == WATCH_EDGE)
 		return;
-	for (unsigned i = 0; i < ROUNDS && !round->why; i++) {
+	for (unsigned i = 0; i < round->rounds && !round->why; i++) {
 		for (unsigned n = 0; n < 3; n++)
 			write_own(round, round->id);
 		collect_singly(round, 3);
@@ -127,7 +128,7 @@ static void own_singly(struct round *round)
 /* The second resolution, and each after it, wakes as the first did. */
 static void resolved(struct round *round)
 {
-	for (unsigned i = 0; i < ROUNDS && !round->why; i++) {
+	for (unsigned i = 0; i < round->rounds && !round->why; i++) {
 		check(round, !rdma_resolve_addrinfo(round->id, "192.0.2.1", NULL, NULL), "resolution not started");
 		collect(round, 1);
 	}
@@ -142,7 +143,7 @@ static void *write_when_told(void *arg)
 {
 	struct writer *writer = arg;
 
-	for (unsigned i = 0; i < ROUNDS; i++) {
+	for (unsigned i = 0; i < writer->round->rounds; i++) {
 		while (sem_wait(&writer->go))
 			;
 		rdma_write_cm_event(writer->round->id, (enum rdma_cm_event_type)USER, 0, i);
@@ -158,7 +159,7 @@ static void from_thread(struct round *round)
 
 	sem_init(&writer.go, 0, 0);
 	pthread_create(&thread, NULL, write_when_told, &writer);
-	for (unsigned i = 0; i < ROUNDS; i++) {
+	for (unsigned i = 0; i < round->rounds; i++) {
 		sem_post(&writer.go);
 		if (!round->why)
 			collect(round, 1);
@@ -172,7 +173,7 @@ static void two_watchers(struct round *round)
 	void *second = round->ops->open(round->channel->fd);
 
 	check(round, second, "no second watcher");
-	for (unsigned i = 0; i < ROUNDS && !round->why; i++) {
+	for (unsigned i = 0; i < round->rounds && !round->why; i++) {
 		write_own(round, round->id);
 		wake(round, round->watch);
 		if (i & 1)
@@ -192,10 +193,10 @@ static void duplicated(struct round *round)
 	void *of_channel = round->watch;
 
 	round->watch = round->ops->open(copy);
-	for (unsigned i = 0; i < ROUNDS && !round->why; i++) {
+	for (unsigned i = 0; i < round->rounds && !round->why; i++) {
 		write_own(round, round->id);
 		collect(round, 1);
-		if (i == ROUNDS / 2) {
+		if (i == round->rounds / 2) {
 			round->ops->close(of_channel);
 			close(round->channel->fd);
 			round->channel->fd = moved;
@@ -213,7 +214,7 @@ static void migrated(struct round *round)
 	struct rdma_event_channel *other = rdma_create_event_channel();
 	struct rdma_cm_id *id = round->id;
 
-	for (unsigned i = 0; i < ROUNDS && !round->why; i++) {
+	for (unsigned i = 0; i < round->rounds && !round->why; i++) {
 		check(round, !rdma_migrate_id(id, other), "rdma_migrate_id() failed");
 		write_own(round, id);
 		write_own(round, id);
@@ -231,7 +232,7 @@ static void withdrawn(struct round *round)
 {
 	struct rdma_cm_id *id;
 
-	for (unsigned i = 0; i < ROUNDS && !round->why; i++) {
+	for (unsigned i = 0; i < round->rounds && !round->why; i++) {
 		if (rdma_create_id(round->channel, &id, NULL, RDMA_PS_TCP))
 			abort();
 		write_own(round, id);
@@ -246,7 +247,7 @@ static void withdrawn(struct round *round)
 
 static void of_kernel(struct round *round)
 {
-	for (unsigned i = 0; i < ROUNDS && !round->why; i++) {
+	for (unsigned i = 0; i < round->rounds && !round->why; i++) {
 		for (unsigned n = 0; n <= i % 3; n++)
 			round->world->kernel(round->channel);
 		collect(round, i % 3 + 1);
@@ -265,7 +266,7 @@ static void cause(struct round *round, unsigned which, unsigned n)
 /* Some are read between the others. */
 static void mixed(struct round *round)
 {
-	for (unsigned i = 0; i < ROUNDS && !round->why; i++) {
+	for (unsigned i = 0; i < round->rounds && !round->why; i++) {
 		unsigned taken = 0;
 
 		for (unsigned n = 0; n < 4; n++) {
@@ -283,7 +284,7 @@ static void mixed_singly(struct round *round)
 {
 	if (round->ops->kind == WATCH_EDGE)
 		return;
-	for (unsigned i = 0; i < ROUNDS && !round->why; i++) {
+	for (unsigned i = 0; i < round->rounds && !round->why; i++) {
 		for (unsigned n = 0; n < 4; n++)
 			cause(round, i, n);
 		collect_singly(round, 4);
@@ -295,7 +296,7 @@ static void kernel_migrated(struct round *round)
 {
 	struct rdma_event_channel *other = rdma_create_event_channel();
 
-	for (unsigned i = 0; i < ROUNDS && !round->why; i++) {
+	for (unsigned i = 0; i < round->rounds && !round->why; i++) {
 		struct rdma_cm_id *id = round->world->kernel(other);
 		struct pollfd due = { .fd = other->fd, .events = POLLIN };
 
@@ -315,7 +316,7 @@ static void kernel_migrated(struct round *round)
 /* What the library keeps to itself ends in EAGAIN, and the next event wakes as ever. */
 static void swallowed(struct round *round)
 {
-	for (unsigned i = 0; i < ROUNDS && !round->why; i++) {
+	for (unsigned i = 0; i < round->rounds && !round->why; i++) {
 		round->world->swallowed(round->channel);
 		if (i & 1)
 			wake(round, round->watch);
@@ -351,7 +352,8 @@ static const struct watch_case {
 
 static bool run_case(const struct watch_ops *ops, const struct watch_world *world, const struct watch_case *it)
 {
-	struct round round = { .ops = ops, .world = world, .channel = rdma_create_event_channel() };
+	struct round round = { .ops = ops, .world = world, .channel = rdma_create_event_channel(),
+			       .rounds = world->rounds ? world->rounds : ROUNDS };
 
 	if (!round.channel || rdma_create_id(round.channel, &round.id, NULL, RDMA_PS_TCP))
 		abort();

@@ -14,7 +14,7 @@ static struct rdma_cm_id *resolve_near(struct rdma_event_channel *channel)
 
 int main(int argc, char **argv)
 {
-	static const struct watch_world world = { .kernel = resolve_near };
+	static const struct watch_world world = { .rounds = 8, .kernel = resolve_near };
 
 	return watch_main(&world, argc, argv);
 }

@@ -26,6 +26,7 @@ extern const struct watch_ops watch_calls[], watch_uring[], watch_uv[], watch_ev
 
 /* Where the events come from. */
 struct watch_world {
+	unsigned rounds;		/* of each case; 0: many */
 	/* An id on channel for which the kernel has an event, or will have; the case destroys it. NULL: no kernel. */
 	struct rdma_cm_id *(*kernel)(struct rdma_event_channel *channel);
 	/* Makes the kernel have an event that the library keeps to itself. NULL: can't. */
