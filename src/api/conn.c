@@ -130,7 +130,7 @@ int rdma_disconnect(struct rdma_cm_id *id)
 	if (door.id)
 		ret = rcm_conn_disconnect(door.id);
 	if (!ret)
-		ret = rcm_sync_complete(door.id, RCM_SYNC_DISCONNECT);
+		ret = rcm_conn_complete_disconnect(door.id);
 	return rcm_door_leave(&door, ret);
 }
 

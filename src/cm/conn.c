@@ -10,6 +10,7 @@
 #include "cm/id.h"
 #include "cm/kernel.h"
 #include "cm/queues.h"
+#include "cm/sync.h"
 #include "verbs/device.h"
 
 /* The three bits of a REQ's retry counts (IBTA 12.6.5): 7 is the most, and for RNR "for ever". */
@@ -197,10 +198,28 @@ static int deliver_plain(struct rcm_event *event)
 	return 0;
 }
 
-static int deliver_unless_failed(struct rcm_event *event)
+int rcm_conn_complete_disconnect(struct rcm_id *id)
 {
-	if (has_failed(event->id))
+	bool over;
+
+	rcm_lock_acquire(&id->lock);
+	over = id->sync && id->conn.over;
+	rcm_lock_release(&id->lock);
+	if (!over)
+		return rcm_sync_complete(id, RCM_SYNC_DISCONNECT);
+	rcm_sync_ack(id);
+	return 0;
+}
+
+static int deliver_disconnected(struct rcm_event *event)
+{
+	struct rcm_id *id = event->id;
+
+	if (has_failed(id))
 		return -ECANCELED;
+	rcm_lock_acquire(&id->lock);
+	id->conn.over = true;
+	rcm_lock_release(&id->lock);
 	return deliver_plain(event);
 }
 
@@ -230,6 +249,6 @@ const struct rcm_event_ops rcm_conn_response_ops = KERNEL_EVENT_OPS("response", 
 const struct rcm_event_ops rcm_conn_established_ops = KERNEL_EVENT_OPS("established", deliver_plain);
 const struct rcm_event_ops rcm_conn_rejected_ops = KERNEL_EVENT_OPS("rejected", deliver_rejected);
 const struct rcm_event_ops rcm_conn_disconnected_ops =
-	KERNEL_EVENT_OPS("disconnected", deliver_unless_failed);
+	KERNEL_EVENT_OPS("disconnected", deliver_disconnected);
 const struct rcm_event_ops rcm_conn_removal_ops = KERNEL_EVENT_OPS("removal", deliver_removal);
 const struct rcm_event_ops rcm_conn_plain_ops = KERNEL_EVENT_OPS("plain", deliver_plain);

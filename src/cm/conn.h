@@ -20,6 +20,9 @@ int rcm_conn_reject(struct rcm_id *id, uint8_t reason, const void *data, uint8_t
 int rcm_conn_disconnect(struct rcm_id *id);
 int rcm_conn_notify(struct rcm_id *id, enum ibv_event_type event);
 
+/* Ends rdma_disconnect(): rcm_sync_complete(), unless the connection's end was delivered before: nothing else comes. */
+int rcm_conn_complete_disconnect(struct rcm_id *id);
+
 /* Events: what ends or changes a connection; the rest, whose parameters alone are filled in. */
 extern const struct rcm_event_ops rcm_conn_response_ops;
 extern const struct rcm_event_ops rcm_conn_established_ops;

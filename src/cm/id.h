@@ -42,6 +42,7 @@ struct rcm_chain {
 /* A connection (conn.c, ece.c). */
 struct rcm_conn {
 	bool failed;				/* our half failed, and the application was told: nothing more comes */
+	bool over;				/* DISCONNECTED was delivered */
 	uint8_t responder_resources;		/* passive: what the request asks for, within the device's limits */
 	uint8_t initiator_depth;
 	struct rcm_ucma_ece local_ece;		/* by rdma_set_local_ece() */

@@ -26,13 +26,23 @@ void rcm_sync_ack(struct rcm_id *id)
 		rcm_event_ack(rcm_event_of(event));
 }
 
-static int outcome(const struct rdma_cm_event *event)
+static int outcome(const struct rdma_cm_event *event, uint32_t types)
 {
+	bool connects = types & RCM_EVENT_BIT(RDMA_CM_EVENT_ESTABLISHED);
+
 	if (event->event == RDMA_CM_EVENT_REJECTED)
 		return -ECONNREFUSED;
 	if (event->event == RDMA_CM_EVENT_DEVICE_REMOVAL)
 		return -ENODEV;
+	if (connects && RCM_EVENT_BIT(event->event) & RCM_SYNC_DISCONNECT)
+		return -ECONNRESET;
 	return event->status < 0 ? event->status : -event->status;
+}
+
+/* The late end of an earlier call, which didn't wait for it. */
+static bool is_stale(const struct rdma_cm_event *event, uint32_t types)
+{
+	return event->event == RDMA_CM_EVENT_ADDR_RESOLVED && types & RCM_EVENT_BIT(RDMA_CM_EVENT_ROUTE_RESOLVED);
 }
 
 int rcm_sync_complete(struct rcm_id *id, uint32_t types)
@@ -48,9 +58,13 @@ int rcm_sync_complete(struct rcm_id *id, uint32_t types)
 	if (!channel)
 		return 0;
 	rcm_sync_ack(id);
-	ret = rcm_channel_get_of(channel, types, &event);
+	while (!(ret = rcm_channel_get_of(channel, types, &event))) {
+		if (!is_stale(&event->pub, types))
+			break;
+		rcm_event_ack(event);
+	}
 	if (!ret) {
-		ret = outcome(&event->pub);
+		ret = outcome(&event->pub, types);
 		swap_event(id, &event->pub);
 	}
 	rcm_channel_put(channel);

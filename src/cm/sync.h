@@ -8,29 +8,30 @@
 
 struct rcm_id;
 
-/* The types that end a synchronous wait where a call has no narrower idea: all but the application's own. */
-#define RCM_SYNC_ANY (RCM_EVENTS_ALL & ~RCM_EVENT_BIT(RDMA_CM_EVENT_USER))
-
-/* What each call waits for. After DEVICE_REMOVAL nothing else comes. */
+/*
+ * What can end each call. MADs are datagrams, so what follows may come without what should have come first: a peer's
+ * DISCONNECTED without ESTABLISHED, where its RTU was lost. After DEVICE_REMOVAL nothing else comes.
+ */
 #define RCM_SYNC_ADDRESS (RCM_EVENT_BIT(RDMA_CM_EVENT_ADDR_RESOLVED) | RCM_EVENT_BIT(RDMA_CM_EVENT_ADDR_ERROR) | \
 			  RCM_EVENT_BIT(RDMA_CM_EVENT_DEVICE_REMOVAL))
 /* An address step before the route is no outcome: it is taken, so that it goes on. */
 #define RCM_SYNC_ROUTE (RCM_EVENT_BIT(RDMA_CM_EVENT_ROUTE_RESOLVED) | RCM_EVENT_BIT(RDMA_CM_EVENT_ROUTE_ERROR) | \
 			RCM_SYNC_ADDRESS)
-#define RCM_SYNC_CONNECT (RCM_EVENT_BIT(RDMA_CM_EVENT_CONNECT_RESPONSE) | RCM_EVENT_BIT(RDMA_CM_EVENT_CONNECT_ERROR) | \
-			  RCM_EVENT_BIT(RDMA_CM_EVENT_UNREACHABLE) | RCM_EVENT_BIT(RDMA_CM_EVENT_REJECTED) | \
-			  RCM_EVENT_BIT(RDMA_CM_EVENT_ESTABLISHED) | RCM_EVENT_BIT(RDMA_CM_EVENT_DEVICE_REMOVAL))
 #define RCM_SYNC_DISCONNECT (RCM_EVENT_BIT(RDMA_CM_EVENT_DISCONNECTED) | \
 			     RCM_EVENT_BIT(RDMA_CM_EVENT_TIMEWAIT_EXIT) | \
 			     RCM_EVENT_BIT(RDMA_CM_EVENT_DEVICE_REMOVAL))
+#define RCM_SYNC_CONNECT (RCM_EVENT_BIT(RDMA_CM_EVENT_CONNECT_RESPONSE) | RCM_EVENT_BIT(RDMA_CM_EVENT_CONNECT_ERROR) | \
+			  RCM_EVENT_BIT(RDMA_CM_EVENT_UNREACHABLE) | RCM_EVENT_BIT(RDMA_CM_EVENT_REJECTED) | \
+			  RCM_EVENT_BIT(RDMA_CM_EVENT_ESTABLISHED) | RCM_SYNC_DISCONNECT)
 #define RCM_SYNC_MCAST (RCM_EVENT_BIT(RDMA_CM_EVENT_MULTICAST_JOIN) | RCM_EVENT_BIT(RDMA_CM_EVENT_MULTICAST_ERROR) | \
 			RCM_EVENT_BIT(RDMA_CM_EVENT_DEVICE_REMOVAL))
 
 /*
  * Ends a public call that started something: at once with 0 for an id with a channel of the application's; for a
  * synchronous one acks the event of the call before, waits for the next of types, and leaves it in pub.event.
- * Returns 0; -errno from the event's status (of REJECTED: -ECONNREFUSED, of
- * DEVICE_REMOVAL: -ENODEV); -EINTR; -errno of GET_EVENT. No lock held.
+ * Returns 0; -errno from the event's status (of REJECTED: -ECONNREFUSED, of DEVICE_REMOVAL: -ENODEV, of the end of a
+ * connection that was to be made: -ECONNRESET); -EINTR; -EAGAIN where the channel's descriptor has O_NONBLOCK, and the
+ * event comes there later; -errno of GET_EVENT. No lock held.
  */
 int rcm_sync_complete(struct rcm_id *id, uint32_t types);
 

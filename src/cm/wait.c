@@ -46,11 +46,11 @@ static int take_delivered(struct rcm_channel *channel, uint32_t types, struct rc
 	return ret;
 }
 
-int rcm_channel_get(struct rcm_channel *channel, struct rcm_event **ret_event)
+static int get_of(struct rcm_channel *channel, uint32_t types, struct rcm_event **ret_event)
 {
 	int ret;
 
-	while ((ret = take_delivered(channel, RCM_EVENTS_ALL, ret_event)) == -EAGAIN) {
+	while ((ret = take_delivered(channel, types, ret_event)) == -EAGAIN) {
 		if (!is_blocking(channel->pub.fd))
 			return -EAGAIN;
 		ret = wait_readable(channel->pub.fd);
@@ -60,15 +60,15 @@ int rcm_channel_get(struct rcm_channel *channel, struct rcm_event **ret_event)
 	return ret;
 }
 
+int rcm_channel_get(struct rcm_channel *channel, struct rcm_event **ret_event)
+{
+	return get_of(channel, RCM_EVENTS_ALL, ret_event);
+}
+
 int rcm_channel_get_of(struct rcm_channel *channel, uint32_t types, struct rcm_event **ret_event)
 {
-	int ret;
+	int ret = get_of(channel, types, ret_event);
 
-	while ((ret = take_delivered(channel, types, ret_event)) == -EAGAIN) {
-		ret = wait_readable(channel->pub.fd);
-		if (ret)
-			break;
-	}
 	rcm_channel_put_back_aside(channel);
 	return ret;
 }

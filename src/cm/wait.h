@@ -13,6 +13,5 @@
  */
 int rcm_channel_get(struct rcm_channel *channel, struct rcm_event **ret_event);
 
-/* Takes the next event of one of these types, waiting for it whatever O_NONBLOCK says; the others stay, in order.
- * 0, -EINTR, or as above. One thread at a time. */
+/* Takes the next event of one of these types, as above; the others stay, in order. One thread at a time. */
 int rcm_channel_get_of(struct rcm_channel *channel, uint32_t types, struct rcm_event **ret_event);

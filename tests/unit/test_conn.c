@@ -3,9 +3,11 @@
 #include "cm/conn.h"
 
 #include <errno.h>
+#include <fcntl.h>
 
 #include "cm/life.h"
 #include "cm/queues.h"
+#include "cm/sync.h"
 #include "fake_ucma.h"
 #include "fake_verbs.h"
 #include "test.h"
@@ -391,6 +393,21 @@ static void test_calls_without_kernel_are_enodev(void **state)
 	rcm_channel_close(channel);
 }
 
+/* Nothing comes any more that could be waited for; O_NONBLOCK tells, instead of a hang. */
+static void test_disconnect_after_the_end_was_delivered_waits_for_nothing(void **state)
+{
+	struct rcm_id *id = rcm_world_sync_id(RDMA_PS_TCP);
+
+	(void)state;
+	fcntl(id->pub.channel->fd, F_SETFL, O_NONBLOCK);
+	assert_int_equal(rcm_conn_complete_disconnect(id), -EAGAIN);
+	rcm_fake_ucma_event_of(id->handle, RDMA_CM_EVENT_DISCONNECTED, 0);
+	assert_int_equal(rcm_sync_complete(id, RCM_SYNC_CONNECT), -ECONNRESET);
+	assert_int_equal(rcm_conn_complete_disconnect(id), 0);
+	assert_null(id->pub.event);
+	rcm_id_destroy(id);
+}
+
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, rcm_world_before, rcm_world_after)
@@ -412,6 +429,7 @@ int main(void)
 		T(test_reject_sends_reason_and_data),
 		T(test_disconnect_moves_qp_to_error_first),
 		T(test_disconnect_of_iwarp_drains_the_queue_pair),
+		T(test_disconnect_after_the_end_was_delivered_waits_for_nothing),
 		T(test_notify_passes_the_event_on),
 		T(test_removal_lets_the_device_go_with_its_last_id),
 		T(test_every_other_event_is_delivered_as_it_is),

@@ -3,6 +3,7 @@
 #include "cm/sync.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -98,7 +99,7 @@ static void test_sync_passes_over_events_of_the_application(void **state)
 	write_user(5);
 	assert_int_equal(rcm_lookup_start(id, "host.test", NULL, NULL), 0);
 	rcm_fake_engine_resolve(1);
-	assert_int_equal(rcm_sync_complete(id, RCM_SYNC_ANY), 0);
+	assert_int_equal(rcm_sync_complete(id, OUTCOMES), 0);
 	assert_int_equal(id->pub.event->event, RDMA_CM_EVENT_ADDRINFO_RESOLVED);
 	assert_int_equal(rcm_channel_get(rcm_channel_of(id->pub.channel), &event), 0);
 	assert_int_equal(event->pub.param.arg, 5);
@@ -113,11 +114,87 @@ static void test_sync_status_of_any_sign_becomes_an_errno(void **state)
 	assert_int_equal(rcm_event_new_user(id, 28, 0, &event), 0);
 	event->pub.event = RDMA_CM_EVENT_REJECTED;
 	assert_true(rcm_id_post(id, event));
-	assert_int_equal(rcm_sync_complete(id, RCM_SYNC_ANY), -ECONNREFUSED);
+	assert_int_equal(rcm_sync_complete(id, RCM_SYNC_CONNECT), -ECONNREFUSED);
 	assert_int_equal(rcm_event_new_user(id, ENETUNREACH, 0, &event), 0);
 	event->pub.event = RDMA_CM_EVENT_UNREACHABLE;
 	assert_true(rcm_id_post(id, event));
-	assert_int_equal(rcm_sync_complete(id, RCM_SYNC_ANY), -ENETUNREACH);
+	assert_int_equal(rcm_sync_complete(id, RCM_SYNC_CONNECT), -ENETUNREACH);
+}
+
+static void write_as(enum rdma_cm_event_type type, int status)
+{
+	struct rcm_event *event;
+
+	assert_int_equal(rcm_event_new_user(id, status, 0, &event), 0);
+	event->pub.event = type;
+	assert_true(rcm_id_post(id, event));
+}
+
+/* RTU, REP, REJ and DREQ are datagrams, any of which may be lost: each event that the states allow then ends the call. */
+static void test_sync_call_ends_on_every_event_that_can_end_it(void **state)
+{
+	static const struct {
+		uint32_t types;
+		enum rdma_cm_event_type type;
+		int status, ret;
+	} ends[] = {
+		{ RCM_SYNC_ADDRESS, RDMA_CM_EVENT_ADDR_RESOLVED, 0, 0 },
+		{ RCM_SYNC_ADDRESS, RDMA_CM_EVENT_ADDR_ERROR, -ETIMEDOUT, -ETIMEDOUT },
+		{ RCM_SYNC_ADDRESS, RDMA_CM_EVENT_DEVICE_REMOVAL, 0, -ENODEV },
+		{ RCM_SYNC_ROUTE, RDMA_CM_EVENT_ROUTE_RESOLVED, 0, 0 },
+		{ RCM_SYNC_ROUTE, RDMA_CM_EVENT_ROUTE_ERROR, -ETIMEDOUT, -ETIMEDOUT },
+		{ RCM_SYNC_ROUTE, RDMA_CM_EVENT_DEVICE_REMOVAL, 0, -ENODEV },
+		{ RCM_SYNC_CONNECT, RDMA_CM_EVENT_ESTABLISHED, 0, 0 },
+		{ RCM_SYNC_CONNECT, RDMA_CM_EVENT_CONNECT_RESPONSE, 0, 0 },
+		{ RCM_SYNC_CONNECT, RDMA_CM_EVENT_CONNECT_ERROR, -EINVAL, -EINVAL },
+		{ RCM_SYNC_CONNECT, RDMA_CM_EVENT_UNREACHABLE, -ETIMEDOUT, -ETIMEDOUT },
+		{ RCM_SYNC_CONNECT, RDMA_CM_EVENT_REJECTED, 28, -ECONNREFUSED },
+		{ RCM_SYNC_CONNECT, RDMA_CM_EVENT_DISCONNECTED, 0, -ECONNRESET },
+		{ RCM_SYNC_CONNECT, RDMA_CM_EVENT_TIMEWAIT_EXIT, 0, -ECONNRESET },
+		{ RCM_SYNC_CONNECT, RDMA_CM_EVENT_DEVICE_REMOVAL, 0, -ENODEV },
+		{ RCM_SYNC_DISCONNECT, RDMA_CM_EVENT_DISCONNECTED, 0, 0 },
+		{ RCM_SYNC_DISCONNECT, RDMA_CM_EVENT_DISCONNECTED, -ETIMEDOUT, -ETIMEDOUT },
+		{ RCM_SYNC_DISCONNECT, RDMA_CM_EVENT_TIMEWAIT_EXIT, 0, 0 },
+		{ RCM_SYNC_DISCONNECT, RDMA_CM_EVENT_DEVICE_REMOVAL, 0, -ENODEV },
+		{ RCM_SYNC_MCAST, RDMA_CM_EVENT_MULTICAST_JOIN, 0, 0 },
+		{ RCM_SYNC_MCAST, RDMA_CM_EVENT_MULTICAST_ERROR, -ENETDOWN, -ENETDOWN },
+		{ RCM_SYNC_MCAST, RDMA_CM_EVENT_DEVICE_REMOVAL, 0, -ENODEV },
+	};
+
+	(void)state;
+	/* Instead of a hang where one is missing. */
+	assert_int_equal(fcntl(id->pub.channel->fd, F_SETFL, O_NONBLOCK), 0);
+	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++) {
+		write_as(ends[i].type, ends[i].status);
+		assert_int_equal(rcm_sync_complete(id, ends[i].types), ends[i].ret);
+		assert_int_equal(id->pub.event->event, ends[i].type);
+	}
+}
+
+/* Of a call that was interrupted, or didn't wait. */
+static void test_sync_route_does_not_end_with_the_address_of_an_earlier_call(void **state)
+{
+	(void)state;
+	write_as(RDMA_CM_EVENT_ADDR_RESOLVED, 0);
+	write_as(RDMA_CM_EVENT_ROUTE_ERROR, -ETIMEDOUT);
+	assert_int_equal(rcm_sync_complete(id, RCM_SYNC_ROUTE), -ETIMEDOUT);
+	assert_int_equal(atomic_load(&id->unacked), 1);
+}
+
+/* As with librdmacm: the event comes on the id's channel. */
+static void test_sync_id_with_o_nonblock_gets_the_event_later(void **state)
+{
+	struct rcm_channel *channel = rcm_channel_of(id->pub.channel);
+	struct rcm_event *event;
+
+	(void)state;
+	assert_int_equal(fcntl(channel->pub.fd, F_SETFL, O_NONBLOCK), 0);
+	assert_int_equal(rcm_sync_complete(id, RCM_SYNC_CONNECT), -EAGAIN);
+	assert_null(id->pub.event);
+	write_as(RDMA_CM_EVENT_ESTABLISHED, 0);
+	assert_int_equal(rcm_channel_get(channel, &event), 0);
+	assert_int_equal(event->pub.event, RDMA_CM_EVENT_ESTABLISHED);
+	rcm_event_ack(event);
 }
 
 static void test_sync_of_an_asynchronous_id_waits_for_nothing(void **state)
@@ -237,6 +314,9 @@ int main(void)
 		TEST(test_sync_acks_the_event_of_the_call_before),
 		TEST(test_sync_passes_over_events_of_the_application),
 		TEST(test_sync_status_of_any_sign_becomes_an_errno),
+		TEST(test_sync_call_ends_on_every_event_that_can_end_it),
+		TEST(test_sync_route_does_not_end_with_the_address_of_an_earlier_call),
+		TEST(test_sync_id_with_o_nonblock_gets_the_event_later),
 		TEST(test_sync_of_an_asynchronous_id_waits_for_nothing),
 		TEST(test_sync_id_gives_up_the_lookup_of_its_asynchronous_time),
 		TEST(test_sync_id_gives_up_the_outcome_queued_in_its_asynchronous_time),
