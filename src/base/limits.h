@@ -21,6 +21,7 @@ enum {
 	RCM_HOSTS_BYTES_MAX = 16 << 20,	/* of a hosts file kept in memory; a larger one is left to glibc */
 	RCM_NSS_WORKERS = 8,		/* getaddrinfo() threads, only where nsswitch.conf needs them: for host
 					 * names, and as many for service names */
+	RCM_NSS_THREADS = 64,		/* the same with those that didn't come back from a name that was given up */
 	RCM_THREAD_STACK = 128 << 10,	/* bytes of the resolver's thread's stack */
 	RCM_NSS_STACK = 512 << 10,	/* the same of a getaddrinfo() thread: modules of others run there */
 	RCM_SA_WINDOW = 16,		/* SA queries in flight per port (what Linux 6.17 lets one agent have) */

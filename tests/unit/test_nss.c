@@ -21,6 +21,7 @@ struct result {
 	int code;
 	unsigned count;
 	char canonname[64];
+	char text[128];
 	struct rcm_dns_lookup *lookup;
 };
 
@@ -81,6 +82,7 @@ static void done(void *arg, const struct rcm_dns_answer *answer)
 	result->code = answer->code;
 	result->count = answer->count;
 	snprintf(result->canonname, sizeof(result->canonname), "%s", answer->canonname ? answer->canonname : "");
+	snprintf(result->text, sizeof(result->text), "%s", answer->text ? answer->text : "");
 	assert_int_equal(answer->ttl, 0);
 }
 
@@ -144,6 +146,76 @@ static void test_nss_no_more_threads_than_the_limit_and_the_rest_waits_in_order(
 	for (int i = 0; i < MANY; i++)
 		wait_done(&r[i]);
 	assert_int_equal(atomic_load(&asking_most), RCM_NSS_WORKERS);
+}
+
+/* A5: each of a burst has a thread of its own, also where one was idle before. */
+static void test_a5_nss_burst_after_an_idle_worker_is_asked_for_at_once(void **state)
+{
+	struct result first, r[RCM_NSS_WORKERS];
+
+	(void)state;
+	start(&first, "name");
+	wait_entered(1);
+	wait_done(&first);
+	for (int i = 0; i < RCM_NSS_WORKERS; i++)
+		start(&r[i], "stuck");
+	/* All are in it before the first comes back. */
+	wait_entered(RCM_NSS_WORKERS);
+	let_go(RCM_NSS_WORKERS);
+	for (int i = 0; i < RCM_NSS_WORKERS; i++)
+		wait_done(&r[i]);
+}
+
+/* P17: names past their deadline don't hold up a live one. */
+static void test_p17_nss_name_given_up_gives_its_place_to_the_next(void **state)
+{
+	struct result stuck[2 * RCM_NSS_WORKERS], live;
+
+	(void)state;
+	for (int i = 0; i < 2 * RCM_NSS_WORKERS; i++)
+		start(&stuck[i], "stuck");
+	wait_entered(RCM_NSS_WORKERS);
+	start(&live, "name");
+	for (int i = 0; i < 2 * RCM_NSS_WORKERS; i++)
+		stuck[i].lookup->cancel(stuck[i].lookup);
+	wait_done(&live);
+	assert_int_equal(live.status, 0);
+	let_go(2 * RCM_NSS_WORKERS);
+	while (atomic_load(&asking))
+		sched_yield();
+	for (int i = 0; i < 2 * RCM_NSS_WORKERS; i++)
+		assert_int_equal(stuck[i].done, 0);
+}
+
+static void test_nss_with_all_threads_stuck_says_so_until_one_comes_back(void **state)
+{
+	struct result stuck[RCM_NSS_THREADS], r;
+
+	(void)state;
+	for (int i = 0; i < RCM_NSS_THREADS; i++) {
+		start(&stuck[i], "stuck");
+		wait_entered(1);
+		if (i < RCM_NSS_THREADS - 1)
+			stuck[i].lookup->cancel(stuck[i].lookup);
+	}
+	start(&r, "name");
+	stuck[RCM_NSS_THREADS - 1].lookup->cancel(stuck[RCM_NSS_THREADS - 1].lookup);
+	wait_done(&r);
+	assert_int_equal(r.status, -EAGAIN);
+	assert_int_equal(r.code, EAI_AGAIN);
+	assert_non_null(strstr(r.text, "have not come back"));
+	start(&r, "name");
+	wait_done(&r);
+	assert_int_equal(r.status, -EAGAIN);
+	let_go(1);
+	do {
+		start(&r, "name");
+		wait_done(&r);
+	} while (r.status == -EAGAIN);
+	assert_int_equal(r.status, 0);
+	let_go(RCM_NSS_THREADS - 1);
+	while (atomic_load(&asking))
+		sched_yield();
 }
 
 static void test_nss_cancelled_while_stuck_queued_or_answered_is_not_completed(void **state)
@@ -222,6 +294,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		NSS_TEST(test_nss_address_and_failure_come_as_getaddrinfo_says),
 		NSS_TEST(test_nss_no_more_threads_than_the_limit_and_the_rest_waits_in_order),
+		NSS_TEST(test_a5_nss_burst_after_an_idle_worker_is_asked_for_at_once),
+		NSS_TEST(test_p17_nss_name_given_up_gives_its_place_to_the_next),
+		NSS_TEST(test_nss_with_all_threads_stuck_says_so_until_one_comes_back),
 		NSS_TEST(test_nss_cancelled_while_stuck_queued_or_answered_is_not_completed),
 		NSS_TEST(test_f35_nss_closed_with_stuck_workers_returns_at_once),
 		NSS_TEST(test_nss_abandoned_in_a_child_while_workers_are_stuck),
