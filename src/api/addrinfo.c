@@ -9,7 +9,7 @@
 #include "api/door.h"
 #include "cm/lookup.h"
 #include "cm/sync.h"
-#include "resolve/request.h"
+#include "resolve/resolve.h"
 
 enum {
 	OUTCOMES = RCM_EVENT_BIT(RDMA_CM_EVENT_ADDRINFO_RESOLVED) |

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <pthread.h>
 
-#include "resolve/request.h"
+#include "resolve/resolve.h"
 
 int rcm_enter(void)
 {

@@ -10,7 +10,7 @@
 #include "cm/id.h"
 #include "cm/local.h"
 #include "cm/wait.h"
-#include "resolve/request.h"
+#include "resolve/resolve.h"
 
 struct rdma_event_channel *rdma_create_event_channel(void)
 {

@@ -8,7 +8,7 @@
 #include "addr/build.h"
 #include "api/api.h"
 #include "base/lock.h"
-#include "resolve/request.h"
+#include "resolve/resolve.h"
 
 struct wait {
 	struct rcm_lock lock;

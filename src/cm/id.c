@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/log.h"
-#include "resolve/request.h"
+#include "resolve/resolve.h"
 
 struct rcm_id *rcm_id_alloc(struct rcm_channel *channel, enum rdma_port_space ps,
 			    enum ibv_qp_type qp_type) RCM_UNCHECKED

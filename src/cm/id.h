@@ -10,7 +10,7 @@
 #include "addr/hints.h"
 #include "base/lock.h"
 #include "cm/channel.h"
-#include "resolve/request.h"
+#include "resolve/resolve.h"
 #include "sa/sa.h"
 
 struct rcm_device;

@@ -8,7 +8,7 @@
 
 #include "cm/id.h"
 #include "cm/local.h"
-#include "resolve/request.h"
+#include "resolve/resolve.h"
 
 /* Made whole at the start, so that its event can be queued without anything that could fail. */
 struct rcm_lookup {

@@ -9,7 +9,7 @@
 
 #include "cm/id.h"
 #include "cm/kernel.h"
-#include "resolve/request.h"
+#include "resolve/resolve.h"
 
 static_assert((int)RAI_SOURCE_CONFIGURED == RCM_DNS_CONFIGURED &&
 	      (int)RAI_SOURCE_DNS == RCM_DNS_SERVERS && (int)RAI_SOURCE_HOSTS == RCM_DNS_HOSTS,

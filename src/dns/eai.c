@@ -77,3 +77,24 @@ int rcm_eai_errno(int eai, int system_errno)
 			return codes[i].status;
 	return -EIO;
 }
+
+int rcm_status_eai(int status)
+{
+	switch (status) {
+	case 0:
+		return 0;
+	case -ENOENT:
+		return EAI_NONAME;
+	case -ENODATA:
+		return EAI_NODATA;
+	case -EAGAIN:
+	case -ETIMEDOUT:
+		return EAI_AGAIN;
+	case -ENOMEM:
+		return EAI_MEMORY;
+	case -EIO:
+		return EAI_FAIL;
+	default:
+		return EAI_SYSTEM;
+	}
+}

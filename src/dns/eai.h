@@ -47,3 +47,6 @@ const char *rcm_verdict_text(enum rcm_dns_verdict verdict);
 /* What getaddrinfo() returned, as -errno; system_errno: errno at that moment, read where eai is EAI_SYSTEM only. It is
  * told where memory, descriptors or permissions are what lacks; else it is -EIO. */
 int rcm_eai_errno(int eai, int system_errno);
+
+/* The EAI code that goes with a status of ours, where nobody said another. */
+int rcm_status_eai(int status);

@@ -5,6 +5,7 @@
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,6 +38,7 @@ struct line {
 };
 
 struct rcm_hosts {
+	atomic_uint refs;
 	struct host *table;
 	SLIST_HEAD(, line) lines;
 	bool first_line_only;
@@ -160,6 +162,7 @@ int rcm_hosts_read(const char *path, bool first_line_only, struct rcm_hosts **re
 	if (!hosts)
 		return -ENOMEM;
 	SLIST_INIT(&hosts->lines);
+	atomic_init(&hosts->refs, 1);
 	hosts->first_line_only = first_line_only;
 	file = fopen(path, "re");
 	if (file) {
@@ -175,12 +178,18 @@ int rcm_hosts_read(const char *path, bool first_line_only, struct rcm_hosts **re
 	return err;
 }
 
+struct rcm_hosts *rcm_hosts_get(struct rcm_hosts *hosts)
+{
+	atomic_fetch_add_explicit(&hosts->refs, 1, memory_order_relaxed);
+	return hosts;
+}
+
 void rcm_hosts_free(struct rcm_hosts *hosts)
 {
 	struct host *host, *next_host;
 	struct line *line;
 
-	if (!hosts)
+	if (!hosts || atomic_fetch_sub_explicit(&hosts->refs, 1, memory_order_acq_rel) != 1)
 		return;
 	HASH_ITER(hh, hosts->table, host, next_host) {
 		HASH_DEL(hosts->table, host);

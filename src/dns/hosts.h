@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The hosts file, hosts(5), kept in memory and looked up as glibc's "files" source does. One thread. */
+/* The hosts file, hosts(5), kept in memory and looked up as glibc's "files" source does: immutable once it is read,
+ * shared by reference. Any thread. */
 #pragma once
 
 #include <sys/types.h>
@@ -12,6 +13,9 @@ struct rcm_hosts;
  * A file that isn't there is an empty one. 0, -ENOMEM, -EMFILE, -ENFILE, -EIO or what else it
  * could not be read to its end for, or -EFBIG: it is over RCM_HOSTS_BYTES_MAX. */
 int rcm_hosts_read(const char *path, bool first_line_only, struct rcm_hosts **ret_hosts);
+
+/* One more reference, and one less; NULL: nothing. */
+struct rcm_hosts *rcm_hosts_get(struct rcm_hosts *hosts);
 void rcm_hosts_free(struct rcm_hosts *hosts);
 
 /*

@@ -1,116 +1,174 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The host's own way to names: follows its configuration files, and hands each name to c-ares or to getaddrinfo(). */
+/* The host's own way to names: follows its configuration; hands each name to our own sources or to getaddrinfo(). */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/err.h"
+#include "base/lock.h"
 #include "base/log.h"
-#include "base/stamp.h"
-#include "dns/hosts.h"
+#include "dns/etc.h"
 #include "dns/lookup.h"
 #include "dns/names.h"
 #include "dns/nss.h"
-#include "dns/pick.h"
-#include "dns/resolv.h"
-
-enum file { NSSWITCH, GAI, HOST, RESOLV, HOSTS, FILES };
-
-static const char *const paths[FILES] = {
-	[NSSWITCH] = "/etc/nsswitch.conf", [GAI] = "/etc/gai.conf", [HOST] = "/etc/host.conf",
-	[RESOLV] = "/etc/resolv.conf", [HOSTS] = "/etc/hosts",
-};
+#include "dns/services.h"
+#include "dns/srcaddr.h"
 
 struct rcm_dns {
 	struct rcm_loop *loop;
+	struct rcm_dns_owner owner;
+	struct rcm_etc *etc;
 	struct rcm_names *names;
-	struct rcm_nss *nss;		/* NULL until needed */
-	struct rcm_stamp stamps[FILES];
-	uint64_t looked_at;		/* turn of the loop in which the files were looked at; 0: never */
-	struct rcm_pick pick;
-	bool resolv_beyond_us;
-	bool hosts_beyond_us;
+	struct rcm_nss *nss;			/* NULL until needed */
+	struct rcm_services *services;
+	bool beyond_us;				/* only getaddrinfo() itself knows how */
+
+	struct rcm_lock lock;			/* what any thread may use */
+	struct rcm_hosts *hosts RCM_GUARDED_BY(lock);
+	bool hosts_first RCM_GUARDED_BY(lock);	/* they are asked before all others */
+	struct rcm_srcaddr *srcaddr RCM_GUARDED_BY(lock);
 };
 
-static int read_resolv(struct rcm_dns *dns, struct rcm_resolv **ret_resolv)
+/* Takes over news->hosts. */
+static void hosts_publish(struct rcm_dns *dns, const struct rcm_etc_news *news)
 {
-	int err = rcm_resolv_read(ret_resolv);
+	struct rcm_hosts *old = NULL;
 
-	if (!err)
-		dns->resolv_beyond_us = (*ret_resolv)->beyond_us;
-	return err;
-}
-
-static int read_hosts(struct rcm_dns *dns, struct rcm_hosts **ret_hosts)
-{
-	int err = rcm_hosts_read(paths[HOSTS], !dns->pick.multi, ret_hosts);
-
-	dns->hosts_beyond_us = err == -EFBIG;
-	return err == -EFBIG ? rcm_hosts_read("/dev/null", false, ret_hosts) : err;
-}
-
-/* Once a turn, so that a burst of names costs one look. After a failure all is read again. */
-static int follow_files(struct rcm_dns *dns)
-{
-	struct rcm_resolv *resolv = NULL;
-	struct rcm_hosts *hosts = NULL;
-	bool changed[FILES];
-	int err = 0;
-
-	if (dns->looked_at == dns->loop->now && dns->looked_at)
-		return 0;
-	dns->looked_at = dns->loop->now;
-	for (int i = 0; i < FILES; i++)
-		changed[i] = rcm_stamp_changed(&dns->stamps[i], paths[i]);
-	if (changed[NSSWITCH] || changed[GAI] || changed[HOST])
-		err = rcm_pick_read(&rcm_pick_etc, &dns->pick);
-	else if (!changed[RESOLV] && !changed[HOSTS])
-		return 0;
-	if (!err && changed[RESOLV])
-		err = read_resolv(dns, &resolv);
-	if (!err && (changed[HOSTS] || changed[HOST]))
-		err = read_hosts(dns, &hosts);
-	if (err) {
-		rcm_resolv_put(resolv);
-		memset(dns->stamps, 0, sizeof(dns->stamps));
-		dns->looked_at = 0;
-		rcm_info("dns: configuration can't be read: %s", strerror(-err));
-		return err == -ENFILE ? -EMFILE : err;
+	rcm_lock_acquire(&dns->lock);
+	dns->hosts_first = !dns->beyond_us && news->pick.steps[0] == RCM_PICK_FILES;
+	if (news->hosts) {
+		old = dns->hosts;
+		dns->hosts = news->hosts;
 	}
-	rcm_names_configure(dns->names, dns->pick.steps, resolv, hosts);
-	rcm_trace("dns: configuration read; names by %s", dns->pick.system ? "getaddrinfo" : "c-ares");
-	return 0;
+	rcm_lock_release(&dns->lock);
+	rcm_hosts_free(old);
 }
 
-static int system_open(struct rcm_loop *loop, struct rcm_dns **ret_dns)
+static void system_changed(void *arg, struct rcm_etc_news *news)
+{
+	struct rcm_dns *dns = arg;
+
+	if (news->services_changed)
+		rcm_services_forget(dns->services);
+	if (!news->names_changed)
+		return;
+	dns->beyond_us = news->pick.system || news->resolv_beyond_us || news->hosts_beyond_us;
+	rcm_names_configure(dns->names, news->pick.steps, news->resolv,
+			    news->hosts ? rcm_hosts_get(news->hosts) : NULL);
+	hosts_publish(dns, news);
+	rcm_trace("dns: configuration read; names by %s", dns->beyond_us ? "getaddrinfo" : "our own questions");
+	dns->owner.changed(dns->owner.arg);
+}
+
+static void system_settled(void *arg, int status)
+{
+	struct rcm_dns *dns = arg;
+
+	dns->owner.settled(dns->owner.arg, status);
+}
+
+static const struct rcm_etc_ops system_etc_ops = { .changed = system_changed, .settled = system_settled };
+
+static void system_close(struct rcm_dns *dns)
+{
+	if (!dns)
+		return;
+	rcm_etc_close(dns->etc);
+	rcm_names_close(dns->names);
+	rcm_nss_close(dns->nss);
+	rcm_services_close(dns->services);
+	rcm_srcaddr_close(dns->srcaddr);
+	rcm_hosts_free(dns->hosts);
+	rcm_lock_done(&dns->lock);
+	free(dns);
+}
+
+static int system_open(struct rcm_loop *loop, const struct rcm_dns_owner *owner, struct rcm_dns **ret_dns)
 {
 	struct rcm_dns *dns = calloc(1, sizeof(*dns));
-	int err;
+	int ret;
 
 	if (!dns)
 		return -ENOMEM;
 	dns->loop = loop;
-	err = rcm_names_open(loop, &rcm_cares_network, &dns->names);
-	if (err)
-		free(dns);
+	dns->owner = *owner;
+	rcm_lock_init(&dns->lock);
+	ret = rcm_etc_open(loop, &rcm_etc_system, &system_etc_ops, dns, &dns->etc);
+	if (!ret)
+		ret = rcm_names_open(loop, &rcm_cares_network, &dns->names);
+	if (!ret)
+		ret = rcm_services_open(loop, rcm_services_ask, &dns->services);
+	if (!ret)
+		ret = rcm_srcaddr_open(&dns->srcaddr);
+	if (ret)
+		system_close(dns);
 	else
 		*ret_dns = dns;
-	return err;
+	return ret;
+}
+
+static int system_settle(struct rcm_dns *dns)
+{
+	return rcm_etc_settle(dns->etc);
+}
+
+static bool system_is_settled(struct rcm_dns *dns)
+{
+	return rcm_etc_is_settled(dns->etc);
+}
+
+static void system_sort(struct rcm_dns *dns, union rcm_dns_address *addresses, unsigned count)
+{
+	if (count < 2)
+		return;
+	rcm_lock_acquire(&dns->lock);
+	rcm_srcaddr_follow(dns->srcaddr);
+	rcm_srcaddr_sort(dns->srcaddr, addresses, count);
+	rcm_lock_release(&dns->lock);
+}
+
+/* The hosts file, where a name may be looked up in it before anybody else is asked; NULL: it may not. */
+static struct rcm_hosts *hosts_for(struct rcm_dns *dns, enum rcm_dns_source source)
+{
+	struct rcm_hosts *hosts = NULL;
+
+	rcm_lock_acquire(&dns->lock);
+	if (dns->hosts && (source == RCM_DNS_HOSTS || (source == RCM_DNS_CONFIGURED && dns->hosts_first)))
+		hosts = rcm_hosts_get(dns->hosts);
+	rcm_lock_release(&dns->lock);
+	return hosts;
+}
+
+static int system_answer_now(struct rcm_dns *dns, const struct rcm_dns_query *query, rcm_dns_done_fn *done, void *arg)
+{
+	struct rcm_hosts *hosts = hosts_for(dns, query->source);
+	struct rcm_dns_answer answer = { 0 };
+	union rcm_dns_address *addresses;
+	int found;
+
+	if (!hosts)
+		return 0;
+	found = rcm_hosts_find(hosts, query->name, query->family, &addresses, &answer.canonname);
+	if (found > 0) {
+		system_sort(dns, addresses, (unsigned)found);
+		answer.count = (unsigned)found;
+		answer.addresses = addresses;
+		done(arg, &answer);
+		free(addresses);
+	}
+	rcm_hosts_free(hosts);
+	return found > 0;
 }
 
 static int system_start(struct rcm_dns *dns, const struct rcm_dns_query *query, rcm_dns_done_fn *done, void *arg,
 			struct rcm_dns_lookup **ret_lookup)
 {
-	int err = follow_files(dns);
-	bool beyond_us = dns->pick.system || dns->resolv_beyond_us || dns->hosts_beyond_us;
+	int ret = 0;
 
-	if (err)
-		return err;
-	if (query->source != RCM_DNS_CONFIGURED || !beyond_us)
+	if (query->source != RCM_DNS_CONFIGURED || !dns->beyond_us)
 		return rcm_names_start(dns->names, query, done, arg, ret_lookup);
 	if (!dns->nss)
-		err = rcm_nss_open(dns->loop, rcm_nss_ask, &dns->nss);
-	return err ? err : rcm_nss_start(dns->nss, query, done, arg, ret_lookup);
+		ret = rcm_nss_open(dns->loop, rcm_nss_ask, &dns->nss);
+	return ret ? ret : rcm_nss_start(dns->nss, query, done, arg, ret_lookup);
 }
 
 static void system_cancel(struct rcm_dns *dns, struct rcm_dns_lookup *lookup)
@@ -119,29 +177,62 @@ static void system_cancel(struct rcm_dns *dns, struct rcm_dns_lookup *lookup)
 	lookup->cancel(lookup);
 }
 
-static void system_close(struct rcm_dns *dns)
+static int system_service_now(struct rcm_dns *dns, const char *name, int type, uint16_t *ret_port)
 {
-	if (!dns)
-		return;
-	rcm_names_close(dns->names);
-	rcm_nss_close(dns->nss);
-	free(dns);
+	return rcm_services_find(dns->services, name, type, ret_port);
+}
+
+static int system_service_start(struct rcm_dns *dns, const char *name, int type, rcm_dns_service_fn *done, void *arg,
+				struct rcm_dns_service **ret_service)
+{
+	return rcm_services_start(dns->services, name, type, done, arg, ret_service);
+}
+
+static void system_service_cancel(struct rcm_dns *dns, struct rcm_dns_service *service)
+{
+	(void)dns;
+	rcm_services_cancel(service);
 }
 
 static void system_abandon(struct rcm_dns *dns)
 {
 	if (!dns)
 		return;
+	rcm_etc_abandon(dns->etc);
 	rcm_names_abandon(dns->names);
 	rcm_nss_abandon(dns->nss);
+	rcm_services_abandon(dns->services);
+	rcm_srcaddr_close(dns->srcaddr);
+	rcm_hosts_free(dns->hosts);
 	free(dns);
+}
+
+static void system_fork_prepare(struct rcm_dns *dns) RCM_UNCHECKED
+{
+	rcm_services_fork_prepare(dns->services);
+	rcm_lock_acquire(&dns->lock);
+}
+
+static void system_fork_done(struct rcm_dns *dns) RCM_UNCHECKED
+{
+	rcm_lock_release(&dns->lock);
+	rcm_services_fork_done(dns->services);
 }
 
 const struct rcm_dns_ops rcm_dns_system = {
 	.name = "system",
 	.open = system_open,
+	.settle = system_settle,
+	.is_settled = system_is_settled,
+	.answer_now = system_answer_now,
+	.sort = system_sort,
 	.start = system_start,
 	.cancel = system_cancel,
+	.service_now = system_service_now,
+	.service_start = system_service_start,
+	.service_cancel = system_service_cancel,
 	.close = system_close,
 	.abandon = system_abandon,
+	.fork_prepare = system_fork_prepare,
+	.fork_done = system_fork_done,
 };

@@ -107,6 +107,7 @@ static void workers_put_locked(struct rcm_workers *workers) RCM_RELEASES(&worker
 /* One that comes back from a job that was dropped may be one too many. */
 static bool is_surplus_locked(struct rcm_workers *workers) RCM_REQUIRES(&workers->lock)
 {
+	rcm_lock_assert_held(&workers->lock);
 	return workers_live_locked(workers) > workers->limits->at_once;
 }
 

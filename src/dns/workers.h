@@ -47,8 +47,8 @@ int rcm_workers_open(struct rcm_loop *loop, const struct rcm_workers_limits *lim
 /* done() will be called, after this returns, unless the job is dropped. Jobs run in the order they were posted. */
 void rcm_workers_post(struct rcm_workers *workers, struct rcm_job *job);
 
-/* Gives a posted job up, whose done() was not called: it isn't any more, and free() is, as soon as no thread is in it. A
- * thread that is gives its place to another, up to the limit of threads. */
+/* Gives a posted job up, whose done() was not called: it isn't any more, and free() is, as soon as no thread is in it.
+ * A thread that is in it gives its place to another, up to the limit of threads. */
 void rcm_job_drop(struct rcm_job *job);
 
 /* Drops all jobs and waits for none of the threads. NULL: nothing. */

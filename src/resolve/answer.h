@@ -5,7 +5,7 @@
 #include <stdatomic.h>
 
 #include "addr/build.h"
-#include "resolve/request.h"
+#include "resolve/question.h"
 
 struct rcm_answer {
 	atomic_uint refs;
@@ -38,6 +38,3 @@ bool rcm_answer_is(const struct rcm_answer *answer, enum rcm_answer_fixed which)
 
 /* One more reference. */
 struct rcm_answer *rcm_answer_get(struct rcm_answer *answer);
-
-/* The EAI_* code that goes with a status. */
-int rcm_answer_eai(int status);

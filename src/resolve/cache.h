@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Answers kept for later requests, by key, until their time is over; limited in number and bytes. */
+/* Answers kept for later requests, by key, until their time is over; limited in number and bytes. Any thread. */
 #pragma once
 
+#include "base/lock.h"
 #include "resolve/answer.h"
 
 struct rcm_kept;
 
-/* Zeroed: empty. One thread's. */
+/* Zeroed: empty. */
 struct rcm_cache {
-	struct rcm_kept *table;		/* in the order they were put */
-	size_t bytes;
+	struct rcm_lock lock;
+	struct rcm_kept *table RCM_GUARDED_BY(lock);	/* in the order they were put */
+	size_t bytes RCM_GUARDED_BY(lock);
 };
 
-/* A borrowed pointer to the answer kept under a key, or NULL. now in ns; one that has expired is dropped. */
+/* The answer kept under a key, a reference of its own to it; or NULL. now in ns; one that has expired is dropped. */
 struct rcm_answer *rcm_cache_find(struct rcm_cache *cache, const void *key, unsigned key_len,
 				  unsigned hash, uint64_t now);
 
@@ -20,13 +22,13 @@ struct rcm_answer *rcm_cache_find(struct rcm_cache *cache, const void *key, unsi
 void rcm_cache_drop(struct rcm_cache *cache, const void *key, unsigned key_len, unsigned hash);
 
 /*
- * Keeps an answer (taking a reference of its own) until expires. Nothing must be kept under the key: who puts has
- * looked before, and a second look costs cache misses. The oldest give way where there are too many. Without memory for
- * it, it isn't kept.
+ * Keeps an answer (taking a reference of its own) until expires. Nothing must be kept under the key: whoever puts has
+ * looked before, and a second look costs cache misses. One thread puts. The oldest give way where there are too many.
+ * Without memory for it, it isn't kept.
  */
 void rcm_cache_put(struct rcm_cache *cache, const void *key, unsigned key_len, unsigned hash,
 		   struct rcm_answer *answer, uint64_t now, uint64_t expires);
 
 void rcm_cache_clear(struct rcm_cache *cache);
 
-unsigned rcm_cache_count(const struct rcm_cache *cache);
+unsigned rcm_cache_count(struct rcm_cache *cache);

@@ -1,19 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the environment sets, and when the host's own configuration has changed. */
+/* What the environment sets. */
 #include "resolve/config.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/stamp.h"
-#include "resolve/request.h"
-
-static const char *const files[] = {
-	"/etc/hosts", "/etc/resolv.conf", "/etc/nsswitch.conf", "/etc/gai.conf", "/etc/host.conf",
-};
-
-enum { FILES = sizeof(files) / sizeof(*files) };
+#include "resolve/question.h"
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static struct rcm_config config;
@@ -40,18 +33,4 @@ const struct rcm_config *rcm_config_get(void)
 {
 	pthread_once(&once, read_environment);
 	return &config;
-}
-
-bool rcm_config_files_changed(uint64_t now)
-{
-	static struct rcm_stamp stamps[FILES];
-	static uint64_t looked;		/* in which turn of the loop */
-	bool changed = false, first = !looked;
-
-	if (looked == now)
-		return false;
-	looked = now;
-	for (unsigned i = 0; i < FILES; i++)
-		changed |= rcm_stamp_changed(&stamps[i], files[i]);
-	return changed && !first;
 }

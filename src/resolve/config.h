@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the environment sets, and when the host's own configuration has changed. */
+/* What the environment sets. */
 #pragma once
 
-#include <stdbool.h>
 #include <stdint.h>
 
 struct rcm_config {
@@ -12,9 +11,3 @@ struct rcm_config {
 
 /* The environment, read once. Any thread. */
 const struct rcm_config *rcm_config_get(void);
-
-/*
- * True where a file that decides what names mean (hosts, resolv.conf, nsswitch.conf, gai.conf, host.conf) is not what
- * it was at the last call that looked; looks once in a turn of the loop, whose time now is. Resolver thread.
- */
-bool rcm_config_files_changed(uint64_t now);

@@ -2,15 +2,21 @@
 /* One lookup at a back end, shared by all equal requests. */
 #include "resolve/flight.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
+#include "base/log.h"
 #include "resolve/host.h"
+#include "resolve/key.h"
 #include "resolve/record.h"
 
 /* Who has less than this left when a lookup runs out of time shares its fate. */
 #define SPARE_NS (10 * RCM_NS_PER_MS)
+
+static_assert(sizeof(struct rcm_request) + RCM_KEY_HOST_TEXT + 2ul * (RCM_NODE_MAX + 1) + RCM_SERVICE_TEXT_MAX + 1 +
+	      sizeof(struct rcm_flight) <= 1024, "a request and its flight take 1 KiB at most");
 
 static int flight_new(struct rcm_engine *engine, const struct rcm_request *request,
 		      struct rcm_flight **ret_flight)
@@ -19,7 +25,7 @@ static int flight_new(struct rcm_engine *engine, const struct rcm_request *reque
 
 	if (!flight)
 		return -ENOMEM;
-	*flight = (struct rcm_flight){ .engine = engine, .deadline = request->deadline };
+	*flight = (struct rcm_flight){ .engine = engine, .deadline = request->deadline, .listed = true };
 	TAILQ_INIT(&flight->waiters);
 	HASH_ADD_KEYPTR_BYHASHVALUE(hh, engine->flights, request->key, request->key_len,
 				    request->key_hash, flight);
@@ -31,18 +37,28 @@ static int flight_new(struct rcm_engine *engine, const struct rcm_request *reque
 	return 0;
 }
 
+/* From then on who asks the same gets a new one. */
+static void flight_unlist(struct rcm_flight *flight)
+{
+	if (flight->listed) {
+		HASH_DEL(flight->engine->flights, flight);
+	} else {
+		LIST_REMOVE(flight, older);
+		flight->engine->older_count--;
+	}
+}
+
 /* Its lookup must be over. */
 static void flight_free(struct rcm_flight *flight)
 {
-	HASH_DEL(flight->engine->flights, flight);
+	flight_unlist(flight);
 	free(flight);
 }
 
-static int start(struct rcm_flight *flight, const struct rcm_request *request)
+static int flight_start(struct rcm_flight *flight, const struct rcm_request *request)
 {
-	rcm_engine_count(RCM_COUNT_LOOKUPS);
-	return request->flags & RAI_SA ? rcm_record_start(flight, request) :
-					       rcm_host_start(flight, request);
+	rcm_stats_count(&flight->engine->stats, RCM_COUNT_LOOKUPS);
+	return rcm_request_is_sa(request) ? rcm_record_start(flight, request) : rcm_host_start(flight, request);
 }
 
 /* The flight of the request's key, in the air. */
@@ -55,25 +71,29 @@ static int flight_get(struct rcm_engine *engine, const struct rcm_request *reque
 	HASH_FIND_BYHASHVALUE(hh, engine->flights, request->key, request->key_len, request->key_hash,
 			      flight);
 	if (flight) {
-		rcm_engine_count(RCM_COUNT_SHARED);
+		rcm_stats_count(&engine->stats, RCM_COUNT_SHARED);
+		rcm_step_trace(request->number, RCM_STEP_JOINED, "an equal lookup is under way");
 		*ret_flight = flight;
 		return 0;
 	}
 	ret = flight_new(engine, request, &flight);
 	if (ret)
 		return ret;
-	ret = start(flight, request);
-	if (ret)
+	ret = flight_start(flight, request);
+	if (ret) {
 		flight_free(flight);
-	else
-		*ret_flight = flight;
-	return ret;
+		return ret;
+	}
+	rcm_step_trace(request->number, RCM_STEP_ASKED, "the sources of %s",
+		       rcm_request_is_sa(request) ? "services" : "names");
+	*ret_flight = flight;
+	return 0;
 }
 
 static struct rcm_answer *why_not(const struct rcm_request *request, int status)
 {
 	static const struct rcm_gid any;
-	bool any_port = request->flags & RAI_SA && !memcmp(&request->port_gid, &any, sizeof(any));
+	bool any_port = rcm_request_is_sa(request) && !memcmp(&request->port_gid, &any, sizeof(any));
 
 	if (status == -ENODEV && any_port)
 		return rcm_answer_fixed(RCM_ANSWER_NO_PORT);
@@ -87,7 +107,7 @@ void rcm_flight_join(struct rcm_engine *engine, struct rcm_request *request)
 
 	ret = flight_get(engine, request, &flight);
 	if (ret) {
-		rcm_request_end(engine, request, why_not(request, ret));
+		rcm_engine_end(request->engine, request, why_not(request, ret));
 		return;
 	}
 	request->state = RCM_REQUEST_WAITING;
@@ -96,7 +116,7 @@ void rcm_flight_join(struct rcm_engine *engine, struct rcm_request *request)
 }
 
 /* The key goes on with the next, so that a name has to be held once for each request only. */
-static void detach(struct rcm_request *request)
+static void flight_detach(struct rcm_request *request)
 {
 	struct rcm_flight *flight = request->flight;
 	const struct rcm_request *first;
@@ -112,7 +132,7 @@ void rcm_flight_leave(struct rcm_request *request)
 {
 	struct rcm_flight *flight = request->flight;
 
-	detach(request);
+	flight_detach(request);
 	if (!TAILQ_EMPTY(&flight->waiters))
 		return;
 	if (flight->host)
@@ -123,7 +143,7 @@ void rcm_flight_leave(struct rcm_request *request)
 }
 
 /* Ran out of the time that its first request had, while this one has more. */
-static bool ended_early(const struct rcm_flight *flight, const struct rcm_request *request, int status)
+static bool is_ended_early(const struct rcm_flight *flight, const struct rcm_request *request, int status)
 {
 	uint64_t soon = flight->engine->loop.now + SPARE_NS;
 
@@ -138,37 +158,59 @@ void rcm_flight_land(struct rcm_flight *flight, struct rcm_answer *answer)
 	struct rcm_waiters waiters = TAILQ_HEAD_INITIALIZER(waiters);
 	struct rcm_request *request;
 
-	/* Out of the table first, so that who joins again gets a new one. */
-	HASH_DEL(engine->flights, flight);
+	flight_unlist(flight);
 	TAILQ_CONCAT(&waiters, &flight->waiters, waiter);
 	while ((request = TAILQ_FIRST(&waiters))) {
 		TAILQ_REMOVE(&waiters, request, waiter);
 		request->flight = NULL;
-		if (ended_early(flight, request, answer->status))
+		rcm_step_trace(request->number, RCM_STEP_LANDED, "status %d, %u results", answer->status,
+			       answer->count);
+		if (is_ended_early(flight, request, answer->status))
 			rcm_flight_join(engine, request);
 		else
-			rcm_request_end(engine, request, rcm_answer_get(answer));
+			rcm_engine_end(request->engine, request, rcm_answer_get(answer));
 	}
 	rcm_answer_put(answer);
 	free(flight);
+}
+
+void rcm_flight_age(struct rcm_engine *engine)
+{
+	struct rcm_flight *flight, *next;
+
+	HASH_ITER(hh, engine->flights, flight, next) {
+		if (flight->record)
+			continue;
+		HASH_DEL(engine->flights, flight);
+		flight->listed = false;
+		LIST_INSERT_HEAD(&engine->older, flight, older);
+		engine->older_count++;
+	}
+}
+
+static void flight_forget(struct rcm_flight *flight, struct rcm_requests *again)
+{
+	struct rcm_request *request;
+
+	while ((request = TAILQ_FIRST(&flight->waiters))) {
+		flight_detach(request);
+		rcm_timer_stop(&flight->engine->loop, &request->timer);
+		request->state = RCM_REQUEST_POSTED;
+		STAILQ_INSERT_TAIL(again, request, queued);
+	}
+	rcm_record_free(flight->record);
+	flight_free(flight);
 }
 
 void rcm_flight_reset(struct rcm_engine *engine)
 {
 	struct rcm_requests again = STAILQ_HEAD_INITIALIZER(again);
 	struct rcm_flight *flight, *next;
-	struct rcm_request *request;
 
-	HASH_ITER(hh, engine->flights, flight, next) {
-		while ((request = TAILQ_FIRST(&flight->waiters))) {
-			detach(request);
-			rcm_timer_stop(&engine->loop, &request->timer);
-			request->state = RCM_REQUEST_POSTED;
-			STAILQ_INSERT_TAIL(&again, request, queued);
-		}
-		rcm_record_free(flight->record);
-		flight_free(flight);
-	}
+	while ((flight = LIST_FIRST(&engine->older)))
+		flight_forget(flight, &again);
+	HASH_ITER(hh, engine->flights, flight, next)
+		flight_forget(flight, &again);
 	STAILQ_CONCAT(&again, &engine->backlog);
 	engine->backlog = (struct rcm_requests)STAILQ_HEAD_INITIALIZER(engine->backlog);
 	STAILQ_CONCAT(&engine->backlog, &again);
@@ -176,5 +218,5 @@ void rcm_flight_reset(struct rcm_engine *engine)
 
 unsigned rcm_flight_count(const struct rcm_engine *engine)
 {
-	return HASH_COUNT(engine->flights);
+	return HASH_COUNT(engine->flights) + engine->older_count;
 }

@@ -7,6 +7,8 @@
 
 struct rcm_flight {
 	UT_hash_handle hh;
+	LIST_ENTRY(rcm_flight) older;		/* where it isn't listed */
+	bool listed;				/* in the engine's table, so that others join it */
 	struct rcm_engine *engine;
 	struct rcm_waiters waiters;
 	uint64_t deadline;			/* that the back end was given, ns; 0: none */
@@ -29,5 +31,11 @@ void rcm_flight_land(struct rcm_flight *flight, struct rcm_answer *answer);
 
 /* In the child of a fork: forgets all flights, and puts their requests in front of the backlog. */
 void rcm_flight_reset(struct rcm_engine *engine);
+
+/*
+ * What names mean is another thing from now on: the flights of names go on for those who wait on them, but nobody joins
+ * them any more, and their answers aren't kept.
+ */
+void rcm_flight_age(struct rcm_engine *engine);
 
 unsigned rcm_flight_count(const struct rcm_engine *engine);

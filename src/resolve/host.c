@@ -3,6 +3,7 @@
 #include "resolve/host.h"
 
 #include <netdb.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -23,22 +24,76 @@ static int make_answer(const struct rcm_dns_answer *from, struct rcm_answer **re
 	return 0;
 }
 
-/* What is kept is in the order of RFC 6724 alone: routes change faster than names. */
-struct rcm_answer *rcm_host_reach(struct rcm_engine *engine, struct rcm_answer *answer)
+/* In which addresses are to be tried changes with routes and addresses of this host, more often than names do. */
+static void results_sort(struct rcm_engine *engine, struct rcm_result *results, unsigned count)
+{
+	union rcm_dns_address *addresses;
+
+	if (count < 2 || !engine->dns)
+		return;
+	/* Without memory they stay as they are. */
+	addresses = calloc(count, sizeof(*addresses));
+	if (!addresses)
+		return;
+	for (unsigned i = 0; i < count; i++)
+		memcpy(&addresses[i], &results[i].dst, rcm_sockaddr_len(results[i].dst.sa.sa_family));
+	engine->backends.dns->sort(engine->dns, addresses, count);
+	for (unsigned i = 0; i < count; i++)
+		rcm_sockaddr_copy(&results[i].dst, &addresses[i].sa, 0);
+	free(addresses);
+}
+
+static bool reach_matters(struct rcm_engine *engine)
+{
+	bool matters;
+
+	rcm_lock_acquire(&engine->reach_lock);
+	matters = rcm_netdevs_any(&engine->reach.netdevs);
+	rcm_lock_release(&engine->reach_lock);
+	return matters;
+}
+
+static void reach_order(struct rcm_engine *engine, struct rcm_result *results, unsigned count)
+{
+	rcm_lock_acquire(&engine->reach_lock);
+	rcm_reach_order(&engine->reach, results, count);
+	rcm_lock_release(&engine->reach_lock);
+}
+
+/* A copy with its results in order; takes over a reference and gives one. */
+static struct rcm_answer *answer_ordered(struct rcm_engine *engine, struct rcm_answer *answer, bool sort, bool reach)
 {
 	struct rcm_answer *ordered;
 
-	if (answer->status || !rcm_netdevs_any(&engine->reach.netdevs))
-		return answer;
 	if (rcm_answer_new(answer->count, 0, answer->text, &ordered)) {
 		ordered = rcm_answer_fixed(RCM_ANSWER_NO_MEMORY);
 	} else {
 		ordered->arg = answer->arg;
 		memcpy(ordered->results, answer->results, answer->count * sizeof(*answer->results));
-		rcm_reach_order(&engine->reach, ordered->results, ordered->count);
+		if (sort)
+			results_sort(engine, ordered->results, ordered->count);
+		if (reach)
+			reach_order(engine, ordered->results, ordered->count);
 	}
 	rcm_answer_put(answer);
 	return ordered;
+}
+
+struct rcm_answer *rcm_host_reach(struct rcm_engine *engine, struct rcm_answer *answer)
+{
+	if (answer->status || !reach_matters(engine))
+		return answer;
+	return answer_ordered(engine, answer, false, true);
+}
+
+struct rcm_answer *rcm_host_hand_out(struct rcm_engine *engine, struct rcm_answer *answer)
+{
+	bool reach;
+
+	if (answer->status)
+		return answer;
+	reach = reach_matters(engine);
+	return reach || answer->count > 1 ? answer_ordered(engine, answer, answer->count > 1, reach) : answer;
 }
 
 /* How long it may be kept, in seconds. What says "no" is kept briefly: somebody may just be adding the name. */
@@ -51,33 +106,31 @@ static uint32_t keep(const struct rcm_dns_answer *answer)
 	return answer->ttl < RCM_TTL_MAX_S ? answer->ttl : RCM_TTL_MAX_S;
 }
 
-static void answered(void *arg, const struct rcm_dns_answer *from)
+struct rcm_answer *rcm_host_answer(const struct rcm_dns_answer *from)
+{
+	struct rcm_answer *answer;
+
+	if (from->status)
+		return rcm_answer_failed(from->status, (uint64_t)from->code, from->text);
+	if (!from->count)
+		return rcm_answer_failed(-ENODATA, EAI_NODATA, from->text);
+	if (make_answer(from, &answer))
+		return rcm_answer_fixed(RCM_ANSWER_NO_MEMORY);
+	return answer;
+}
+
+static void host_answered(void *arg, const struct rcm_dns_answer *from)
 {
 	struct rcm_flight *flight = arg;
 	struct rcm_engine *engine = flight->engine;
+	struct rcm_answer *answer = rcm_host_answer(from);
 	uint64_t now = engine->loop.now;
-	struct rcm_answer *answer;
 
 	flight->host = NULL;
-	if (from->status)
-		answer = rcm_answer_failed(from->status, (uint64_t)from->code, from->text);
-	else if (!from->count)
-		answer = rcm_answer_failed(-ENODATA, EAI_NODATA, from->text);
-	else if (make_answer(from, &answer))
-		answer = rcm_answer_fixed(RCM_ANSWER_NO_MEMORY);
-	if (keep(from) && answer->status == from->status)
+	if (keep(from) && answer->status == from->status && flight->listed)
 		rcm_cache_put(&engine->cache, flight->hh.key, flight->hh.keylen, flight->hh.hashv, answer,
 			      now, now + keep(from) * RCM_NS_PER_S);
 	rcm_flight_land(flight, rcm_host_reach(engine, answer));
-}
-
-static int open_dns(struct rcm_engine *engine)
-{
-	if (engine->dns)
-		return 0;
-	if (!engine->backends.dns)
-		return -ENOSYS;
-	return engine->backends.dns->open(&engine->loop, &engine->dns);
 }
 
 int rcm_host_start(struct rcm_flight *flight, const struct rcm_request *request)
@@ -86,14 +139,10 @@ int rcm_host_start(struct rcm_flight *flight, const struct rcm_request *request)
 	struct rcm_dns_query query = {
 		.name = request->node, .family = request->family, .source = request->source,
 	};
-	int ret;
 
-	ret = open_dns(engine);
-	if (ret)
-		return ret;
 	if (request->deadline)
 		query.timeout_ms = (uint32_t)((request->deadline - engine->loop.now) / RCM_NS_PER_MS) + 1;
-	return engine->backends.dns->start(engine->dns, &query, answered, flight, &flight->host);
+	return engine->backends.dns->start(engine->dns, &query, host_answered, flight, &flight->host);
 }
 
 void rcm_host_cancel(struct rcm_flight *flight)
@@ -102,7 +151,8 @@ void rcm_host_cancel(struct rcm_flight *flight)
 	flight->host = NULL;
 }
 
-static struct rcm_answer *single(const union rcm_sockaddr *dst, struct rcm_reach *reach)
+/* reach: NULL: its way doesn't matter. */
+static struct rcm_answer *answer_of_one(struct rcm_engine *reach, const union rcm_sockaddr *dst)
 {
 	struct rcm_answer *answer;
 
@@ -111,17 +161,18 @@ static struct rcm_answer *single(const union rcm_sockaddr *dst, struct rcm_reach
 	answer->arg = 1;
 	answer->results[0].dst = *dst;
 	if (reach)
-		rcm_reach_order(reach, answer->results, 1);
+		reach_order(reach, answer->results, 1);
 	return answer;
 }
 
-struct rcm_answer *rcm_host_number(struct rcm_engine *engine, const char *node, int family)
+/* The answer to a number; NULL: it is a name. */
+static struct rcm_answer *answer_of_number(struct rcm_engine *engine, const char *node, int family)
 {
 	union rcm_sockaddr dst;
 
 	switch (rcm_sockaddr_parse(node, family, &dst)) {
 	case 1:
-		return single(&dst, &engine->reach);
+		return answer_of_one(engine, &dst);
 	case 0:
 		return family == AF_IB ? rcm_answer_fixed(RCM_ANSWER_NO_GID) : NULL;
 	case -ENODATA:
@@ -134,16 +185,16 @@ struct rcm_answer *rcm_host_number(struct rcm_engine *engine, const char *node, 
 }
 
 /* All zeros for any port, ::1 for loopback (Linux rdma/ib.h takes them so). */
-static struct rcm_answer *local_gid(bool passive)
+static struct rcm_answer *answer_of_gid(bool passive)
 {
 	union rcm_sockaddr dst;
 	uint8_t gid[16] = { [15] = !passive };
 
 	rcm_sockaddr_ib(&dst, gid, 0xffff, 0, 0);
-	return single(&dst, NULL);
+	return answer_of_one(NULL, &dst);
 }
 
-static struct rcm_answer *from_addrinfo(const struct addrinfo *list)
+static struct rcm_answer *answer_of_addrinfo(const struct addrinfo *list)
 {
 	struct rcm_answer *answer;
 	unsigned count = 0;
@@ -159,7 +210,7 @@ static struct rcm_answer *from_addrinfo(const struct addrinfo *list)
 }
 
 /* The C library knows in which order this host takes them; without a node it asks nobody. */
-struct rcm_answer *rcm_host_local(int family, bool passive)
+static struct rcm_answer *answer_without_node(int family, bool passive)
 {
 	struct addrinfo hints = {
 		.ai_flags = AI_NUMERICSERV | (passive ? AI_PASSIVE : 0),
@@ -169,10 +220,15 @@ struct rcm_answer *rcm_host_local(int family, bool passive)
 	struct addrinfo *list;
 
 	if (family == AF_IB)
-		return local_gid(passive);
+		return answer_of_gid(passive);
 	if (getaddrinfo(NULL, "0", &hints, &list))
 		return rcm_answer_fixed(RCM_ANSWER_NO_MEMORY);
-	answer = from_addrinfo(list);
+	answer = answer_of_addrinfo(list);
 	freeaddrinfo(list);
 	return answer;
+}
+
+struct rcm_answer *rcm_host_plain(struct rcm_engine *engine, const char *node, int family, bool passive)
+{
+	return node ? answer_of_number(engine, node, family) : answer_without_node(family, passive);
 }

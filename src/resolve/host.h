@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The lookup of a host name: from a flight to the name back end and its answer. On the engine's thread. */
+/* The lookup of a host name: from a flight to the name back end and its answer. On the engine's thread, but where it
+ * says otherwise. */
 #pragma once
 
 #include "resolve/flight.h"
@@ -10,9 +11,15 @@ int rcm_host_start(struct rcm_flight *flight, const struct rcm_request *request)
 /* The flight won't land. */
 void rcm_host_cancel(struct rcm_flight *flight);
 
-/* The answer with what RDMA devices reach first; takes over a reference and gives one, maybe to the same. Not NULL. */
+/* An answer of the back end as one of ours. Never NULL. Any thread. */
+struct rcm_answer *rcm_host_answer(const struct rcm_dns_answer *from);
+
+/* The answer with what RDMA devices reach first; takes over a reference and gives one, maybe to the same. Not NULL. Any
+ * thread. */
 struct rcm_answer *rcm_host_reach(struct rcm_engine *engine, struct rcm_answer *answer);
 
-/* The answer to a node that is no name: a number, or none at all. Never NULL; asks no network. */
-struct rcm_answer *rcm_host_number(struct rcm_engine *engine, const char *node, int family);
-struct rcm_answer *rcm_host_local(int family, bool passive);
+/* The same of an answer that was kept: first in the order that getaddrinfo() would give it now. */
+struct rcm_answer *rcm_host_hand_out(struct rcm_engine *engine, struct rcm_answer *answer);
+
+/* The answer to a node that is no name: a number, or none at all; NULL: it is a name. Asks no network. Any thread. */
+struct rcm_answer *rcm_host_plain(struct rcm_engine *engine, const char *node, int family, bool passive);

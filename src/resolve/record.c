@@ -132,7 +132,7 @@ static void finish_if_done(struct rcm_record_lookup *lookup)
 	if (!answer)
 		answer = rcm_answer_failed(lookup->status, lookup->mad_status,
 					   *lookup->text ? lookup->text : NULL);
-	if (keep && !answer->status)
+	if (keep && !answer->status && flight->listed)
 		rcm_cache_put(&engine->cache, flight->hh.key, flight->hh.keylen, flight->hh.hashv, answer,
 			      now, now + keep * RCM_NS_PER_MS);
 	flight->record = NULL;
@@ -299,6 +299,30 @@ static int choose_ports(struct rcm_engine *engine, const struct rcm_gid *given, 
 	return count ? count : -ENODEV;
 }
 
+/* Finds, and opens where it isn't yet, an SA client; NULL ops: the default one. 0 or -errno. */
+static int sa_client_get(struct rcm_engine *engine, const struct rcm_sa_ops *ops, struct rcm_sa_client **ret_client)
+{
+	struct rcm_sa_client *client = engine->sa, *end = client + RCM_SA_CLIENTS;
+	int ret;
+
+	if (!ops)
+		ops = engine->backends.sa;
+	if (!ops)
+		return -ENOSYS;
+	while (client < end && client->ops && client->ops != ops)
+		client++;
+	if (client == end)
+		return -EMFILE;
+	if (!client->ops) {
+		ret = ops->open(&engine->loop, &client->sa);
+		if (ret)
+			return ret;
+		client->ops = ops;
+	}
+	*ret_client = client;
+	return 0;
+}
+
 static int lookup_new(struct rcm_flight *flight, const struct rcm_request *request,
 		      struct rcm_record_lookup **ret_lookup)
 {
@@ -308,7 +332,7 @@ static int lookup_new(struct rcm_flight *flight, const struct rcm_request *reque
 	struct rcm_sa_client *client;
 	int ports, ret;
 
-	ret = rcm_record_client(engine, request->sa, &client);
+	ret = sa_client_get(engine, request->sa, &client);
 	if (ret)
 		return ret;
 	ports = choose_ports(engine, &request->port_gid, gids);
@@ -351,44 +375,19 @@ int rcm_record_start(struct rcm_flight *flight, const struct rcm_request *reques
 	return 0;
 }
 
-int rcm_record_client(struct rcm_engine *engine, const struct rcm_sa_ops *ops,
-		      struct rcm_sa_client **ret_client)
-{
-	struct rcm_sa_client *client = engine->sa, *end = client + RCM_SA_CLIENTS;
-	int ret;
-
-	if (!ops)
-		ops = engine->backends.sa;
-	if (!ops)
-		return -ENOSYS;
-	while (client < end && client->ops && client->ops != ops)
-		client++;
-	if (client == end)
-		return -EMFILE;
-	if (!client->ops) {
-		ret = ops->open(&engine->loop, &client->sa);
-		if (ret)
-			return ret;
-		client->ops = ops;
-	}
-	*ret_client = client;
-	return 0;
-}
-
 bool rcm_record_ports_changed(struct rcm_engine *engine)
 {
-	static uint64_t looked, last;
+	struct rcm_ports_seen *seen = &engine->ports_seen;
 	struct rcm_sa_port ports[RCM_SA_PORTS_MAX] = { 0 };
 	unsigned hash;
 	bool changed;
 	int n;
 
-	if (looked && engine->loop.now - looked < LOOK_NS)
+	if (seen->at && engine->loop.now - seen->at < LOOK_NS)
 		return false;
 	n = engine->backends.sa_ports ? engine->backends.sa_ports(ports, RCM_SA_PORTS_MAX) : 0;
 	HASH_VALUE(ports, (n > 0 ? (unsigned)n : 0) * sizeof(*ports), hash);
-	changed = looked && hash != last;
-	looked = engine->loop.now;
-	last = hash;
+	changed = seen->at && hash != seen->hash;
+	*seen = (struct rcm_ports_seen){ .at = engine->loop.now, .hash = hash };
 	return changed;
 }

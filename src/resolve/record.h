@@ -19,6 +19,3 @@ void rcm_record_free(struct rcm_record_lookup *lookup);
 /* True where the local ports are not as they were at the last call that looked (at most every 100 ms): answers that
  * came through them don't count any more. */
 bool rcm_record_ports_changed(struct rcm_engine *engine);
-
-/* Finds, and opens where it isn't yet, an SA client. NULL ops: the default one. 0 or -errno. */
-int rcm_record_client(struct rcm_engine *engine, const struct rcm_sa_ops *ops, struct rcm_sa_client **ret_client);

@@ -1,76 +1,95 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* One caller's resolution: started from any thread, carried out by the engine's thread, completed once. */
+/* One caller's resolution while it is under way. Inside src/resolve only. */
 #pragma once
 
-#include <rdma/rdma_cma.h>
-#include <rdma/rai.h>
+#include <stdatomic.h>
+#include <sys/queue.h>
 
-#include "addr/hints.h"
-#include "base/limits.h"
-#include "dns/dns.h"
-#include "sa/sa.h"
+#include "base/log.h"
+#include "loop/timer.h"
+#include "resolve/question.h"
 
-#define RCM_DEADLINE_DEFAULT UINT32_MAX
-
-/* What is asked; rcm_request_start() copies all of it. */
-struct rcm_question {
-	const char *node;		/* NULL: none */
-	const char *service;		/* NULL: none */
-	struct rcm_hints hints;		/* RAI_SA in its flags: the SA is asked, else names */
-	struct rcm_gid port;		/* SA: GID of the local port; all zero: every active InfiniBand port, merged */
-	const struct rcm_sa_ops *sa;	/* SA: which client; NULL: our own */
-	uint32_t deadline_ms;		/* from now; 0: none; RCM_DEADLINE_DEFAULT: by environment and configuration */
-	bool fresh;			/* don't use kept answers */
-	enum rcm_dns_source source;
-};
-
-struct rcm_answer;			/* shared, immutable, reference-counted */
-
-/* How it ended. */
-struct rcm_outcome {
-	int status;			/* 0 or -errno */
-	uint64_t arg;			/* event's param.arg: results found; EAI_* code; MAD status */
-	struct rcm_answer *answer;	/* status 0: the completion takes over this reference */
-	uint16_t port;			/* names: what service means, host order */
-	char *text;			/* failures: the step and the reason, for the completion to free(); or NULL */
-};
-
-/* Called once, on the engine's thread, with no lock held. May call rcm_request_put(), not start another request's
- * wait. */
-typedef void rcm_outcome_fn(void *arg, struct rcm_outcome *outcome);
-
-struct rcm_request;
+struct rcm_engine;
+struct rcm_flight;
 
 /*
- * 0, and done is called exactly once, maybe before this returns; or -ENOMEM, -EAGAIN (no thread), -EMFILE and it never
- * is. Waits for nothing but a short mutex. *ret_request: a reference for rcm_request_cancel(), given up with
- * rcm_request_put().
+ * Where a request is; each change is made by the function named.
+ * POSTED   on the way to the engine, or in its backlog	(rcm_request_new, rcm_flight_reset, rcm_course_reset)
+ * READING  until the host's files are read		(rcm_course_begin)
+ * NAMING   until its service's port is known		(rcm_course_begin)
+ * WAITING  on a flight					(rcm_flight_join)
+ * ENDED    has its answer; delivered at the turn's end	(rcm_engine_end)
  */
-int rcm_request_start(const struct rcm_question *question, rcm_outcome_fn *done, void *arg,
-		      struct rcm_request **ret_request);
+enum rcm_request_state {
+	RCM_REQUEST_POSTED, RCM_REQUEST_READING, RCM_REQUEST_NAMING, RCM_REQUEST_WAITING, RCM_REQUEST_ENDED,
+};
 
-/* Asks for an end: done is called soon with -ECANCELED, unless the outcome was on its way already. Never waits. */
-void rcm_request_cancel(struct rcm_request *request);
+/* The steps of a resolution, each a line of RAI_LOG=trace; docs/design.md draws them. */
+enum rcm_step {
+	RCM_STEP_HERE,			/* answered on the caller's thread */
+	RCM_STEP_POSTED,		/* handed to the engine's thread */
+	RCM_STEP_READING,		/* waits for the host's files to be read */
+	RCM_STEP_NAMING,		/* waits for the port of its service's name */
+	RCM_STEP_KEPT,			/* a kept answer */
+	RCM_STEP_ASKED,			/* a back end was asked */
+	RCM_STEP_JOINED,		/* an equal lookup was under way */
+	RCM_STEP_LANDED,		/* the lookup is over */
+	RCM_STEP_TOLD,			/* the outcome was told to whoever asked */
+	RCM_STEPS
+};
 
-/* NULL: nothing. */
-void rcm_request_put(struct rcm_request *request);
+struct rcm_request {
+	atomic_uint refs;			/* the caller's and the engine's */
+	atomic_bool cancelled;
+	enum rcm_request_state state;		/* from here on the engine's, once posted */
+	unsigned number;			/* as traces know it */
+	uint16_t port;				/* host order */
+	bool fresh;
+	bool service_is_name;			/* its port is to be looked up */
+	enum rcm_dns_source source;
+	rcm_outcome_fn *done;
+	void *arg;
+	uint64_t deadline;			/* ns; 0: none */
+	int flags, family, qp_type;		/* of its hints what the engine needs, with by_id and service_id */
+	bool by_id;
+	uint64_t service_id;
+	struct rcm_gid port_gid;
+	const struct rcm_sa_ops *sa;
+	STAILQ_ENTRY(rcm_request) queued;	/* posted, backlog or ended */
+	STAILQ_ENTRY(rcm_request) cancels;
+	TAILQ_ENTRY(rcm_request) waiter;	/* of its flight, or of the engine's reading or naming */
+	union {
+		struct rcm_flight *flight;	/* while WAITING */
+		struct rcm_dns_service *naming;	/* while NAMING */
+	};
+	struct rcm_engine *engine;
+	struct rcm_answer *answer;
+	struct rcm_timer timer;
+	const char *node, *service;		/* in or behind the key; NULL: none */
+	unsigned key_hash, key_len;
+	uint8_t key[];
+};
 
-/* Makes the list of an answer for a question's hints and the outcome's port: 0 or -ENOMEM. Any thread. */
-int rcm_answer_list(const struct rcm_answer *answer, const struct rcm_hints *hints, uint16_t port,
-		    struct rdma_addrinfo **ret_list);
+STAILQ_HEAD(rcm_requests, rcm_request);
+TAILQ_HEAD(rcm_waiters, rcm_request);
 
-/* Results in it (after the cut to RCM_RESULTS_MAX). */
-unsigned rcm_answer_count(const struct rcm_answer *answer);
+static inline bool rcm_request_is_sa(const struct rcm_request *request)
+{
+	return request->flags & RAI_SA;
+}
 
-/* The first result's destination: where rdma_resolve_route() goes right after RAI_SA. */
-const union rcm_sockaddr *rcm_answer_first(const struct rcm_answer *answer);
+/* The socket type by which service names are looked up: 0 where both transports are open. */
+int rcm_request_socket_type(int qp_type);
 
-/* NULL: nothing. */
-void rcm_answer_put(struct rcm_answer *answer);
+/* A question as a request, with two references: 0 or -ENOMEM. Any thread. */
+int rcm_request_new(const struct rcm_question *question, struct rcm_request **ret_request);
 
-/* Starts again, in the child of a fork, what was under way when it forked. Cheap where nothing is to do; called first
- * by each public call that may wait or start something. */
-void rcm_engine_enter(void);
+/* Gives a reference back. Any thread. */
+void rcm_request_unref(struct rcm_request *request);
 
-/* Counters, see rai_get_stats(). Any thread. */
-void rcm_engine_stats(struct rai_stats *ret_stats);
+/* A line of RAI_LOG=trace, "request 7: asked (detail)". Any thread. */
+const char *rcm_step_text(enum rcm_step step);
+#define rcm_step_trace(number, step, ...) \
+	do { if (rcm_log_wants(RCM_LOG_TRACE)) rcm_step_write(number, step, __VA_ARGS__); } while (0)
+void rcm_step_write(unsigned number, enum rcm_step step, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));

@@ -23,16 +23,31 @@ static unsigned entries(const char *path)
 	return count;
 }
 
-static int resolve_once(struct rdma_cm_id *of, struct rdma_event_channel *on)
+static int resolve(struct rdma_cm_id *of, struct rdma_event_channel *on, const char *node, const char *service)
 {
 	struct rdma_cm_event *event;
 	int status;
 
-	if (rdma_resolve_addrinfo(of, "192.0.2.1", "7471", NULL) || rdma_get_cm_event(on, &event))
+	if (rdma_resolve_addrinfo(of, node, service, NULL) || rdma_get_cm_event(on, &event))
 		return -1;
 	status = event->status;
 	rdma_ack_cm_event(event);
 	return status;
+}
+
+/* A number, which is answered at once, and a service's name that was never asked for, which takes the resolver's
+ * thread. */
+static int resolve_once(struct rdma_cm_id *of, struct rdma_event_channel *on)
+{
+	static unsigned asked;
+	char unknown[32];
+	int ret;
+
+	snprintf(unknown, sizeof(unknown), "no-such-%u-%u", (unsigned)getpid(), asked++);
+	ret = resolve(of, on, "192.0.2.1", "7471");
+	if (!ret && resolve(of, on, "192.0.2.1", unknown) != -ENOENT)
+		ret = -1;
+	return ret;
 }
 
 /* The child gives its answer by its exit status: cmocka is not to go on in it. */

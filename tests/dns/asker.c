@@ -17,6 +17,8 @@
 
 static struct rcm_loop loop;
 static struct rcm_dns *dns;
+static bool settled;
+static int settle_status;
 
 uint64_t asker_now_ms(void)
 {
@@ -81,13 +83,40 @@ void asker_main(int argc, char **argv)
 	asker_open();
 }
 
+static void dns_changed(void *arg)
+{
+	(void)arg;
+}
+
+static void dns_settled(void *arg, int status)
+{
+	(void)arg;
+	settled = true;
+	settle_status = status;
+}
+
+/* As the engine does before it starts a name. */
+static int settle(void)
+{
+	int ret = rcm_dns_system.settle(dns);
+
+	if (ret)
+		return ret < 0 ? ret : 0;
+	settled = false;
+	while (!settled)
+		asker_turn(1000);
+	return settle_status;
+}
+
 void asker_open(void)
 {
+	const struct rcm_dns_owner owner = { .changed = dns_changed, .settled = dns_settled };
+
 	if (access("/etc/rai-dns-world", F_OK)) {
 		warnx("not in the test world, skipped");
 		exit(77);
 	}
-	if (rcm_loop_init(&loop) || rcm_dns_system.open(&loop, &dns))
+	if (rcm_loop_init(&loop) || rcm_dns_system.open(&loop, &owner, &dns))
 		errx(1, "can't open");
 }
 
@@ -152,7 +181,9 @@ void asker_start(struct outcome *outcome, const char *name, int family, uint32_t
 
 	memset(outcome, 0, sizeof(*outcome));
 	outcome->started = asker_now_ms();
-	status = rcm_dns_system.start(dns, &query, done, outcome, &outcome->lookup);
+	status = settle();
+	if (!status)
+		status = rcm_dns_system.start(dns, &query, done, outcome, &outcome->lookup);
 	if (!status)
 		return;
 	outcome->done = true;

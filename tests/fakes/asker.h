@@ -2,7 +2,7 @@
 /* One who asks the engine and waits for the outcome, counting how often it comes. */
 #pragma once
 
-#include "resolve/request.h"
+#include "resolve/resolve.h"
 
 struct rcm_asker {
 	struct rcm_request *request;

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/queue.h>
 
 #include "base/container.h"
@@ -30,7 +31,21 @@ struct rcm_dns_lookup {
 
 TAILQ_HEAD(lookups, rcm_dns_lookup);
 
+struct rcm_dns_service {
+	TAILQ_ENTRY(rcm_dns_service) entry;
+	struct rcm_dns *dns;
+	struct rcm_timer timer;
+	rcm_dns_service_fn *done;
+	void *arg;
+	int type;
+	char name[80];
+};
+
+TAILQ_HEAD(services, rcm_dns_service);
+
 struct rcm_dns {
+	struct rcm_dns_owner owner;
+	struct services services;
 	struct rcm_loop *loop;
 	struct rcm_wake wake;
 	struct lookups lookups;
@@ -43,6 +58,8 @@ static struct rcm_dns *instance;
 static unsigned started, cancelled, under_way;
 static uint32_t last_timeout;
 static char release[256];
+static bool reading, change, reverse, services_ask;
+static unsigned services_asked;
 
 static void forget(struct rcm_dns_lookup *lookup)
 {
@@ -96,6 +113,9 @@ static void answer(struct rcm_timer *timer)
 		free(many);
 }
 
+static void tell_changes(struct rcm_dns *dns);
+static void answer_services(struct rcm_dns *dns);
+
 static void released(struct rcm_wake *wake)
 {
 	struct rcm_dns *dns = rcm_container(wake, struct rcm_dns, wake);
@@ -110,9 +130,203 @@ static void released(struct rcm_wake *wake)
 	pthread_mutex_unlock(&lock);
 	if (l)
 		answer(&l->timer);
+	tell_changes(dns);
+	answer_services(dns);
 }
 
-static int fake_open(struct rcm_loop *loop, struct rcm_dns **ret_dns)
+/* ---- Configuration ---- */
+
+static bool is_reading(void)
+{
+	bool is;
+
+	pthread_mutex_lock(&lock);
+	is = reading;
+	pthread_mutex_unlock(&lock);
+	return is;
+}
+
+static int fake_settle(struct rcm_dns *dns)
+{
+	(void)dns;
+	return !is_reading();
+}
+
+static bool fake_is_settled(struct rcm_dns *dns)
+{
+	(void)dns;
+	return !is_reading();
+}
+
+static void tell_changes(struct rcm_dns *dns)
+{
+	bool changed_now, settled;
+
+	pthread_mutex_lock(&lock);
+	changed_now = change;
+	settled = !reading;
+	pthread_mutex_unlock(&lock);
+	if (changed_now)
+		dns->owner.changed(dns->owner.arg);
+	if (settled)
+		dns->owner.settled(dns->owner.arg, 0);
+	pthread_mutex_lock(&lock);
+	change = change && !changed_now;
+	pthread_cond_broadcast(&changed);
+	pthread_mutex_unlock(&lock);
+}
+
+static void ring(void)
+{
+	if (instance)
+		rcm_wake_ring(&instance->wake);
+}
+
+void rcm_fake_dns_reading(bool on)
+{
+	pthread_mutex_lock(&lock);
+	reading = on;
+	ring();
+	pthread_mutex_unlock(&lock);
+}
+
+void rcm_fake_dns_change(void)
+{
+	pthread_mutex_lock(&lock);
+	change = true;
+	ring();
+	while (change)
+		pthread_cond_wait(&changed, &lock);
+	pthread_mutex_unlock(&lock);
+}
+
+void rcm_fake_dns_reverse(bool on)
+{
+	pthread_mutex_lock(&lock);
+	reverse = on;
+	pthread_mutex_unlock(&lock);
+}
+
+static void fake_sort(struct rcm_dns *dns, union rcm_dns_address *addresses, unsigned count)
+{
+	union rcm_dns_address swapped;
+
+	(void)dns;
+	pthread_mutex_lock(&lock);
+	for (unsigned i = 0; reverse && i < count / 2; i++) {
+		swapped = addresses[i];
+		addresses[i] = addresses[count - 1 - i];
+		addresses[count - 1 - i] = swapped;
+	}
+	pthread_mutex_unlock(&lock);
+}
+
+/* ---- Service names ---- */
+
+static int port_of(const char *name, int type)
+{
+	if (!strcmp(name, "http") && type != SOCK_DGRAM)
+		return 80;
+	if (!strcmp(name, "tftp") && type != SOCK_STREAM)
+		return 69;
+	return -ENOENT;
+}
+
+static int fake_service_now(struct rcm_dns *dns, const char *name, int type, uint16_t *ret_port)
+{
+	int port = port_of(name, type);
+	bool ask;
+
+	(void)dns;
+	pthread_mutex_lock(&lock);
+	ask = services_ask;
+	pthread_mutex_unlock(&lock);
+	if (ask)
+		return 0;
+	if (port >= 0)
+		*ret_port = (uint16_t)port;
+	return port >= 0 ? 1 : port;
+}
+
+static void service_forget(struct rcm_dns_service *service)
+{
+	rcm_timer_stop(service->dns->loop, &service->timer);
+	TAILQ_REMOVE(&service->dns->services, service, entry);
+	free(service);
+}
+
+static void service_answer(struct rcm_timer *timer)
+{
+	struct rcm_dns_service *service = rcm_container(timer, struct rcm_dns_service, timer);
+	rcm_dns_service_fn *done = service->done;
+	int port = port_of(service->name, service->type);
+	void *arg = service->arg;
+
+	service_forget(service);
+	done(arg, port < 0 ? port : 0, (uint16_t)(port < 0 ? 0 : port));
+}
+
+static void answer_services(struct rcm_dns *dns)
+{
+	struct rcm_dns_service *service;
+	bool ask;
+
+	pthread_mutex_lock(&lock);
+	ask = services_ask;
+	pthread_mutex_unlock(&lock);
+	while (!ask && (service = TAILQ_FIRST(&dns->services)))
+		service_answer(&service->timer);
+}
+
+static int fake_service_start(struct rcm_dns *dns, const char *name, int type, rcm_dns_service_fn *done, void *arg,
+			      struct rcm_dns_service **ret_service)
+{
+	struct rcm_dns_service *service = calloc(1, sizeof(*service));
+
+	if (!service)
+		return -ENOMEM;
+	service->dns = dns;
+	service->done = done;
+	service->arg = arg;
+	service->type = type;
+	snprintf(service->name, sizeof(service->name), "%s", name);
+	TAILQ_INSERT_TAIL(&dns->services, service, entry);
+	pthread_mutex_lock(&lock);
+	services_asked++;
+	pthread_cond_broadcast(&changed);
+	if (strncmp(name, "slow-", 5) != 0 || !services_ask)
+		rcm_timer_start(dns->loop, &service->timer, 0, service_answer);
+	pthread_mutex_unlock(&lock);
+	*ret_service = service;
+	return 0;
+}
+
+static void fake_service_cancel(struct rcm_dns *dns, struct rcm_dns_service *service)
+{
+	(void)dns;
+	service_forget(service);
+}
+
+void rcm_fake_dns_services_ask(bool on)
+{
+	pthread_mutex_lock(&lock);
+	services_asked = on && !services_ask ? 0 : services_asked;
+	services_ask = on;
+	ring();
+	pthread_mutex_unlock(&lock);
+}
+
+void rcm_fake_dns_wait_services(unsigned count)
+{
+	pthread_mutex_lock(&lock);
+	while (services_asked < count)
+		pthread_cond_wait(&changed, &lock);
+	pthread_mutex_unlock(&lock);
+}
+
+/* ---- Names ---- */
+
+static int fake_open(struct rcm_loop *loop, const struct rcm_dns_owner *owner, struct rcm_dns **ret_dns)
 {
 	struct rcm_dns *dns = calloc(1, sizeof(*dns));
 	int ret;
@@ -120,7 +334,9 @@ static int fake_open(struct rcm_loop *loop, struct rcm_dns **ret_dns)
 	if (!dns)
 		return -ENOMEM;
 	dns->loop = loop;
+	dns->owner = *owner;
 	TAILQ_INIT(&dns->lookups);
+	TAILQ_INIT(&dns->services);
 	ret = rcm_wake_init(loop, &dns->wake, released);
 	if (ret) {
 		free(dns);
@@ -205,6 +421,31 @@ static int fake_start(struct rcm_dns *dns, const struct rcm_dns_query *query, rc
 	return 0;
 }
 
+static int fake_answer_now(struct rcm_dns *dns, const struct rcm_dns_query *query, rcm_dns_done_fn *done, void *arg)
+{
+	union rcm_dns_address one;
+	const struct rcm_dns_answer a = { .count = 1, .addresses = &one, .canonname = query->name };
+
+	(void)dns;
+	if (!strstr(query->name, "local."))
+		return 0;
+	address(&one, query->family, 1);
+	done(arg, &a);
+	return 1;
+}
+
+static void fake_fork_prepare(struct rcm_dns *dns)
+{
+	(void)dns;
+	pthread_mutex_lock(&lock);
+}
+
+static void fake_fork_done(struct rcm_dns *dns)
+{
+	(void)dns;
+	pthread_mutex_unlock(&lock);
+}
+
 static void fake_cancel(struct rcm_dns *dns, struct rcm_dns_lookup *lookup)
 {
 	(void)dns;
@@ -222,6 +463,8 @@ static void fake_close(struct rcm_dns *dns)
 		return;
 	while ((lookup = TAILQ_FIRST(&dns->lookups)))
 		forget(lookup);
+	while (!TAILQ_EMPTY(&dns->services))
+		service_forget(TAILQ_FIRST(&dns->services));
 	rcm_wake_done(&dns->wake);
 	instance = NULL;
 	free(dns);
@@ -231,18 +474,21 @@ static void fake_abandon(struct rcm_dns *dns)
 {
 	if (!dns)
 		return;
-	pthread_mutex_init(&lock, NULL);
 	pthread_cond_init(&changed, NULL);
 	while (!TAILQ_EMPTY(&dns->lookups))
 		forget(TAILQ_FIRST(&dns->lookups));
+	while (!TAILQ_EMPTY(&dns->services))
+		service_forget(TAILQ_FIRST(&dns->services));
 	rcm_wake_abandon(&dns->wake);
 	instance = NULL;
 	free(dns);
 }
 
 const struct rcm_dns_ops rcm_fake_dns = {
-	.name = "fake", .open = fake_open, .start = fake_start, .cancel = fake_cancel, .close = fake_close,
-	.abandon = fake_abandon,
+	.name = "fake", .open = fake_open, .settle = fake_settle, .is_settled = fake_is_settled,
+	.answer_now = fake_answer_now, .sort = fake_sort, .start = fake_start, .cancel = fake_cancel,
+	.service_now = fake_service_now, .service_start = fake_service_start, .service_cancel = fake_service_cancel,
+	.close = fake_close, .abandon = fake_abandon, .fork_prepare = fake_fork_prepare, .fork_done = fake_fork_done,
 };
 
 static bool is_held(const char *name)

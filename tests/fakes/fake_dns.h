@@ -9,7 +9,10 @@
  *   ttl<N>      that may be kept N seconds (default 0)
  *   e<N>        with status -N
  *   start<N>    start() fails with -N
+ *   local       may be answered without being asked for
  * Any other label is just a name. It runs on the engine's thread; these calls are for the test's.
+ *
+ * Service names: http is 80 by tcp, tftp is 69 by udp; others don't exist.
  */
 #pragma once
 
@@ -31,3 +34,18 @@ void rcm_fake_dns_wait_started(unsigned count);
 
 /* timeout_ms of the last lookup started. */
 uint32_t rcm_fake_dns_last_timeout(void);
+
+/* While on: the host's files are being read, and whoever asks waits until it is off. */
+void rcm_fake_dns_reading(bool on);
+
+/* What names mean is another thing from now on; waits until the engine knows. */
+void rcm_fake_dns_change(void);
+
+/* While on, what was kept is handed out in reverse. */
+void rcm_fake_dns_reverse(bool on);
+
+/* While on, service names have to be asked for, and those that begin with "slow-" are answered when it is off. */
+void rcm_fake_dns_services_ask(bool on);
+
+/* Waits until that many were asked for since it was on. */
+void rcm_fake_dns_wait_services(unsigned count);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A resolver engine that a test completes by hand: all of resolve/request.h, without thread, network or time.
+ * A resolver engine that a test completes by hand: all of resolve/resolve.h, without thread, network or time.
  * Linked in the place of the real one. A request or an answer that is left over fails the test.
  */
 #pragma once
 
 #include <stdbool.h>
 
-#include "resolve/request.h"
+#include "resolve/resolve.h"
 
 /* As at the start: nothing pending, nothing refused. Fails where something is left over. */
 void rcm_fake_engine_reset(void);

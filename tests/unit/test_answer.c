@@ -3,7 +3,9 @@
 #include <errno.h>
 #include <netdb.h>
 
+#include "dns/eai.h"
 #include "resolve/answer.h"
+#include "resolve/resolve.h"
 #include "test.h"
 
 static void test_answer_new_is_empty_and_owns_its_text(void **state)
@@ -61,13 +63,13 @@ static void test_answer_fixed_is_never_freed(void **state)
 static void test_answer_eai_of_a_failure_is_never_success(void **state)
 {
 	(void)state;
-	assert_int_equal(rcm_answer_eai(0), 0);
-	assert_int_equal(rcm_answer_eai(-ENOENT), EAI_NONAME);
-	assert_int_equal(rcm_answer_eai(-ENODATA), EAI_NODATA);
-	assert_int_equal(rcm_answer_eai(-ETIMEDOUT), EAI_AGAIN);
-	assert_int_equal(rcm_answer_eai(-ENOMEM), EAI_MEMORY);
+	assert_int_equal(rcm_status_eai(0), 0);
+	assert_int_equal(rcm_status_eai(-ENOENT), EAI_NONAME);
+	assert_int_equal(rcm_status_eai(-ENODATA), EAI_NODATA);
+	assert_int_equal(rcm_status_eai(-ETIMEDOUT), EAI_AGAIN);
+	assert_int_equal(rcm_status_eai(-ENOMEM), EAI_MEMORY);
 	for (int e = 1; e < 133; e++)
-		assert_int_not_equal(rcm_answer_eai(-e), 0);
+		assert_int_not_equal(rcm_status_eai(-e), 0);
 }
 
 int main(void)

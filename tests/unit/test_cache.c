@@ -33,11 +33,14 @@ static void put(const char *key, uint64_t mark, uint64_t now, uint64_t expires)
 static uint64_t find(const char *key, uint64_t now)
 {
 	unsigned hash, len = (unsigned)strlen(key);
-	const struct rcm_answer *answer;
+	struct rcm_answer *answer;
+	uint64_t mark;
 
 	HASH_VALUE(key, len, hash);
 	answer = rcm_cache_find(&cache, key, len, hash, now);
-	return answer ? answer->arg : 0;
+	mark = answer ? answer->arg : 0;
+	rcm_answer_put(answer);
+	return mark;
 }
 
 static int teardown(void **state)
@@ -83,6 +86,7 @@ static void test_cache_answer_outlives_its_place_in_the_cache(void **state)
 	rcm_cache_put(&cache, "k", 1, 5, answer, 0, 10);
 	assert_ptr_equal(rcm_cache_find(&cache, "k", 1, 5, 1), answer);
 	rcm_cache_clear(&cache);
+	rcm_answer_put(answer);
 	assert_int_equal(answer->arg, 7);
 	rcm_answer_put(answer);
 }

@@ -3,9 +3,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "resolve/config.h"
-#include "resolve/request.h"
+#include "resolve/resolve.h"
 #include "test.h"
 
 struct setting {
@@ -52,21 +51,11 @@ static void test_config_takes_anything_else_for_not_set(void **state)
 		assert_true(child_sees(&(struct setting){ odd[i], odd[i], { RCM_DEADLINE_DEFAULT, 0 } }));
 }
 
-static void test_config_files_that_stay_as_they_are_have_not_changed(void **state)
-{
-	uint64_t now = RCM_NS_PER_S;
-
-	(void)state;
-	for (int i = 0; i < 5; i++, now += RCM_NS_PER_S)
-		assert_false(rcm_config_files_changed(now));
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_config_takes_numbers_from_the_environment),
 		cmocka_unit_test(test_config_takes_anything_else_for_not_set),
-		cmocka_unit_test(test_config_files_that_stay_as_they_are_have_not_changed),
 	};
 
 	unsetenv("RAI_DEADLINE_MS");

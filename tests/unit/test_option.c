@@ -9,7 +9,7 @@
 #include "cm/life.h"
 #include "fake_engine.h"
 #include "fake_ucma.h"
-#include "resolve/request.h"
+#include "resolve/resolve.h"
 #include "test.h"
 
 static struct rcm_channel *channel;

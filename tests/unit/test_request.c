@@ -4,8 +4,6 @@
 #include <errno.h>
 #include <net/if.h>
 #include <netdb.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -15,65 +13,22 @@
 #include "base/clock.h"
 #include "fake_dns.h"
 #include "resolve/engine.h"
-#include "resolve/servname.h"
 #include "test.h"
 
 static struct rcm_asker asker, other;
 static struct rdma_addrinfo *list;
 
-/* Workers ask for service names while set: "slow-*" isn't answered before the test says so, nor is it ever found. */
-static atomic_bool services_elsewhere;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t change = PTHREAD_COND_INITIALIZER;
-static unsigned asked;
-static bool answering;
-
-static bool services_are_local(void)
-{
-	return !services_elsewhere;
-}
-
-static int slow_ask(const char *service, int type, struct addrinfo **ret_list)
-{
-	pthread_mutex_lock(&lock);
-	asked++;
-	pthread_cond_broadcast(&change);
-	while (!answering && !strncmp(service, "slow-", 5))
-		pthread_cond_wait(&change, &lock);
-	pthread_mutex_unlock(&lock);
-	return rcm_servname_ask(service, type, ret_list);
-}
-
-static void set_answering(bool on)
-{
-	pthread_mutex_lock(&lock);
-	asked = on ? asked : 0;
-	answering = on;
-	pthread_cond_broadcast(&change);
-	pthread_mutex_unlock(&lock);
-}
-
-static void wait_asked(unsigned count)
-{
-	pthread_mutex_lock(&lock);
-	while (asked < count)
-		pthread_cond_wait(&change, &lock);
-	pthread_mutex_unlock(&lock);
-}
-
 static int set_up_elsewhere(void **state)
 {
 	(void)state;
 	rcm_fake_dns_reset();
-	services_elsewhere = true;
-	set_answering(false);
+	rcm_fake_dns_services_ask(true);
 	return 0;
 }
 
 static int setup(void **state)
 {
 	(void)state;
-	services_elsewhere = false;
 	rcm_fake_dns_reset();
 	return 0;
 }
@@ -85,7 +40,7 @@ static int teardown(void **state)
 	rcm_asker_done(&other);
 	rcm_addrinfo_free(list);
 	list = NULL;
-	set_answering(true);
+	rcm_fake_dns_services_ask(false);
 	return 0;
 }
 
@@ -325,13 +280,13 @@ static void test_request_whose_service_is_asked_of_a_slow_module_delays_no_other
 	(void)state;
 	slow.service = "slow-service";
 	assert_int_equal(rcm_asker_start(&other, &slow), 0);
-	wait_asked(1);
+	rcm_fake_dns_wait_services(1);
 	assert_int_equal(ask(&q), 0);
 	q.service = "http";
 	assert_int_equal(ask(&q), 0);
 	assert_int_equal(asker.outcome.port, 80);
 	assert_int_equal(rcm_asker_times(&other), 0);
-	set_answering(true);
+	rcm_fake_dns_services_ask(false);
 	assert_true(rcm_asker_wait(&other));
 	assert_int_equal(other.outcome.status, -ENOENT);
 	assert_int_equal((int)other.outcome.arg, EAI_SERVICE);
@@ -357,7 +312,7 @@ static void test_request_whose_service_is_asked_of_a_slow_module_can_be_cancelle
 	(void)state;
 	q.service = "slow-service";
 	assert_int_equal(rcm_asker_start(&asker, &q), 0);
-	wait_asked(1);
+	rcm_fake_dns_wait_services(1);
 	rcm_request_cancel(asker.request);
 	assert_true(rcm_asker_wait(&asker));
 	assert_int_equal(asker.outcome.status, -ECANCELED);
@@ -365,13 +320,10 @@ static void test_request_whose_service_is_asked_of_a_slow_module_can_be_cancelle
 	assert_int_equal(rcm_fake_dns_started(), 0);
 }
 
-/* The child has no worker, and the parent's may hold the test's lock. */
 static int child_outcome(void)
 {
-	lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
-	change = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
-	set_answering(true);
 	rcm_engine_enter();
+	rcm_fake_dns_services_ask(false);
 	return rcm_asker_wait(&asker) ? asker.outcome.status : 0;
 }
 
@@ -384,7 +336,7 @@ static void test_request_whose_service_is_asked_of_a_slow_module_goes_on_in_a_fo
 	(void)state;
 	q.service = "slow-service";
 	assert_int_equal(rcm_asker_start(&asker, &q), 0);
-	wait_asked(1);
+	rcm_fake_dns_wait_services(1);
 	pid = fork();
 	assert_true(pid >= 0);
 	if (!pid)
@@ -392,7 +344,7 @@ static void test_request_whose_service_is_asked_of_a_slow_module_goes_on_in_a_fo
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
 	assert_int_equal(rcm_asker_times(&asker), 0);
-	set_answering(true);
+	rcm_fake_dns_services_ask(false);
 	assert_true(rcm_asker_wait(&asker));
 	assert_int_equal(asker.outcome.status, -ENOENT);
 }
@@ -530,7 +482,7 @@ int main(void)
 	};
 
 	rcm_engine_use(&(struct rcm_backends){
-		.dns = &rcm_fake_dns, .ask_service = slow_ask, .services_are_local = services_are_local,
+		.dns = &rcm_fake_dns,
 	});
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What becomes of the resolver in a fork. */
+#include "resolve/fork.h"
+
+#include "base/fork.h"
+#include "resolve/course.h"
+#include "resolve/flight.h"
+
+/* Those that any thread takes last, in the order of docs/locking.md. */
+static void leaves_acquire(struct rcm_engine *engine) RCM_UNCHECKED
+{
+	rcm_lock_acquire(&engine->box);
+	rcm_lock_acquire(&engine->cache.lock);
+	rcm_lock_acquire(&engine->reach_lock);
+	if (engine->dns)
+		engine->backends.dns->fork_prepare(engine->dns);
+}
+
+static void engine_fork_prepare(void) RCM_UNCHECKED
+{
+	struct rcm_engine *engine = rcm_engine_the();
+
+	rcm_lock_acquire(&engine->starting);
+	rcm_lock_acquire(&engine->door);
+	rcm_lock_acquire(&engine->gate);
+	rcm_lock_release(&engine->door);
+	leaves_acquire(engine);
+}
+
+static void engine_fork_parent(void) RCM_UNCHECKED
+{
+	struct rcm_engine *engine = rcm_engine_the();
+
+	if (engine->dns)
+		engine->backends.dns->fork_done(engine->dns);
+	rcm_lock_release(&engine->reach_lock);
+	rcm_lock_release(&engine->cache.lock);
+	rcm_lock_release(&engine->box);
+	rcm_lock_release(&engine->gate);
+	rcm_lock_release(&engine->starting);
+}
+
+/* Not released but made anew: the engine's thread, which isn't here, may stand in the door. */
+static void engine_fork_child(void) RCM_UNCHECKED
+{
+	struct rcm_engine *engine = rcm_engine_the();
+
+	engine->loop.epfd = -1;
+	if (engine->dns)
+		engine->backends.dns->fork_done(engine->dns);
+	rcm_lock_release(&engine->reach_lock);
+	rcm_lock_release(&engine->cache.lock);
+	rcm_lock_init(&engine->box);
+	rcm_lock_init(&engine->gate);
+	rcm_lock_init(&engine->door);
+	rcm_lock_init(&engine->starting);
+	atomic_store(&engine->asleep, false);
+	if (atomic_load(&engine->life) == RCM_ENGINE_RUNNING)
+		atomic_store(&engine->life, RCM_ENGINE_FORKED);
+}
+
+__attribute__((constructor)) static void engine_watch_forks(void)
+{
+	static const struct rcm_fork fork = { engine_fork_prepare, engine_fork_parent, engine_fork_child };
+
+	rcm_fork_watch(RCM_FORK_ENGINE, &fork);
+}
+
+void rcm_engine_abandon(struct rcm_engine *engine)
+{
+	rcm_flight_reset(engine);
+	rcm_course_reset(engine);
+	if (engine->dns)
+		engine->backends.dns->abandon(engine->dns);
+	engine->dns = NULL;
+	for (unsigned i = 0; i < RCM_SA_CLIENTS && engine->sa[i].ops; i++) {
+		engine->sa[i].ops->abandon(engine->sa[i].sa);
+		engine->sa[i] = (struct rcm_sa_client){ 0 };
+	}
+	rcm_lock_acquire(&engine->reach_lock);
+	rcm_reach_reset(&engine->reach);
+	rcm_lock_release(&engine->reach_lock);
+	rcm_wake_abandon(&engine->wake);
+	rcm_loop_done(&engine->loop);
+}

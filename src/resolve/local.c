@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What needs nobody to be asked: numbers, kept answers, names of the hosts file. Any thread. */
+#include "resolve/local.h"
+
+#include <errno.h>
+
+#include "addr/service.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/table.h"
+#include "resolve/host.h"
+#include "resolve/key.h"
+
+/* The name back end, where it knows that its configuration is that of the host's files. */
+static struct rcm_dns *settled_dns(struct rcm_engine *engine)
+{
+	struct rcm_dns *dns = rcm_engine_dns(engine);
+
+	return dns && engine->backends.dns->is_settled(dns) ? dns : NULL;
+}
+
+/* 1: *ret_port is what the question's service means; -ENOENT: there is no such service; 0: not known here. */
+static int local_port(struct rcm_engine *engine, const struct rcm_question *question, uint16_t *ret_port)
+{
+	struct rcm_dns *dns;
+	int found;
+
+	*ret_port = 0;
+	if (!question->service)
+		return 1;
+	found = rcm_service_number(question->service, ret_port);
+	if (found)
+		return found;
+	dns = settled_dns(engine);
+	if (!dns)
+		return 0;
+	return engine->backends.dns->service_now(dns, question->service,
+						 rcm_request_socket_type(question->hints.qp_type), ret_port);
+}
+
+static struct rcm_answer *local_kept(struct rcm_engine *engine, const struct rcm_question *question)
+{
+	uint8_t key[RCM_KEY_HOST_TEXT + RCM_NODE_MAX];
+	struct rcm_answer *answer;
+	unsigned len, hash;
+
+	if (strnlen(question->node, RCM_NODE_MAX + 1) > RCM_NODE_MAX)
+		return NULL;
+	len = rcm_key_host(key, question->node, question->hints.family, question->source);
+	HASH_VALUE(key, len, hash);
+	answer = rcm_cache_find(&engine->cache, key, len, hash, rcm_clock_now());
+	if (!answer)
+		return NULL;
+	rcm_stats_count(&engine->stats, RCM_COUNT_KEPT_HITS);
+	return rcm_host_hand_out(engine, answer);
+}
+
+static void local_found(void *arg, const struct rcm_dns_answer *from)
+{
+	*(struct rcm_answer **)arg = rcm_host_answer(from);
+}
+
+static struct rcm_answer *local_name(struct rcm_engine *engine, const struct rcm_question *question)
+{
+	const struct rcm_dns_query query = {
+		.name = question->node, .family = question->hints.family, .source = question->source,
+	};
+	struct rcm_dns *dns = settled_dns(engine);
+	struct rcm_answer *answer = NULL;
+
+	if (!dns)
+		return NULL;
+	if (!question->fresh)
+		answer = local_kept(engine, question);
+	if (answer || !engine->backends.dns->answer_now(dns, &query, local_found, &answer))
+		return answer;
+	return rcm_host_reach(engine, answer);
+}
+
+struct rcm_answer *rcm_local_answer(struct rcm_engine *engine, const struct rcm_question *question, uint16_t *ret_port)
+{
+	const struct rcm_hints *hints = &question->hints;
+	struct rcm_answer *answer;
+	int found;
+
+	if (hints->flags & RAI_SA)
+		return NULL;
+	found = local_port(engine, question, ret_port);
+	if (found < 0)
+		return rcm_answer_fixed(RCM_ANSWER_NO_SERVICE);
+	if (!found)
+		return NULL;
+	answer = rcm_host_plain(engine, question->node, hints->family, hints->flags & RAI_PASSIVE);
+	return answer ? answer : local_name(engine, question);
+}

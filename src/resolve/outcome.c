@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The end of a resolution. */
+#include "resolve/outcome.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "dns/eai.h"
+
+/* So many characters of a name are told; more would hide the reason from who reads a line. */
+enum { SHOWN = 60 };
+
+static char *words_of(const char *what, const char *name, const char *where, const char *why)
+{
+	bool whole = strlen(name) <= SHOWN;
+	char *text;
+
+	return asprintf(&text, "%s %.*s%s%s: %s", what, SHOWN, name, whole ? "" : "...", where, why) < 0 ? NULL : text;
+}
+
+/* "name host.example: no such host"; NULL without memory for it. */
+static char *outcome_explain(const struct rcm_about *about, const struct rcm_answer *answer)
+{
+	const char *why = answer->text ? answer->text : "failed";
+	const char *service = about->service ? about->service : "-";
+
+	if (about->sa)
+		return words_of("service", service, " at the SA", why);
+	if (rcm_answer_is(answer, RCM_ANSWER_NO_SERVICE) || !about->node)
+		return words_of("service", service, "", why);
+	return words_of("name", about->node, "", why);
+}
+
+/* Of failures that no back end made there is no MAD status, and the EAI code follows from the status. */
+static uint64_t outcome_arg(const struct rcm_about *about, const struct rcm_answer *answer)
+{
+	if (!answer->status || (answer->arg && !(about->sa && rcm_answer_is_fixed(answer))))
+		return answer->arg;
+	return about->sa ? 0 : (uint64_t)rcm_status_eai(answer->status);
+}
+
+static enum rcm_count count_of(int status)
+{
+	if (!status)
+		return RCM_COUNT_RESOLVED;
+	return status == -ECANCELED ? RCM_COUNT_CANCELLED : RCM_COUNT_FAILED;
+}
+
+void rcm_outcome_tell(struct rcm_engine *engine, const struct rcm_about *about, struct rcm_answer *answer,
+		      rcm_outcome_fn *done, void *arg)
+{
+	struct rcm_outcome outcome = {
+		.status = answer->status, .arg = outcome_arg(about, answer), .port = about->port,
+	};
+
+	rcm_stats_count(&engine->stats, count_of(answer->status));
+	if (answer->status == -ETIMEDOUT)
+		rcm_stats_count(&engine->stats, RCM_COUNT_TIMEOUTS);
+	if (answer->status) {
+		outcome.text = outcome_explain(about, answer);
+		rcm_answer_put(answer);
+	} else {
+		outcome.answer = answer;
+	}
+	rcm_step_trace(about->number, RCM_STEP_TOLD, "status %d, arg %llu", outcome.status,
+		       (unsigned long long)outcome.arg);
+	done(arg, &outcome);
+}

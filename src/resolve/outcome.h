@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The end of a resolution: its status, its numbers, and in words why it failed. Any thread. */
+#pragma once
+
+#include "resolve/engine.h"
+
+/* What was asked, as far as its end tells of it. */
+struct rcm_about {
+	const char *node, *service;	/* NULL: none */
+	bool sa;
+	uint16_t port;			/* that the service means, host order */
+	unsigned number;		/* of the request */
+};
+
+/* Calls done with the outcome, taking over the reference to answer, and counts it. */
+void rcm_outcome_tell(struct rcm_engine *engine, const struct rcm_about *about, struct rcm_answer *answer,
+		      rcm_outcome_fn *done, void *arg);

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What is asked, and how it ended. */
+#pragma once
+
+#include "addr/hints.h"
+#include "base/limits.h"
+#include "dns/dns.h"
+#include "sa/sa.h"
+
+#define RCM_DEADLINE_DEFAULT UINT32_MAX
+
+/* What is asked; rcm_request_start() copies all of it. */
+struct rcm_question {
+	const char *node;		/* NULL: none */
+	const char *service;		/* NULL: none */
+	struct rcm_hints hints;		/* RAI_SA in its flags: the SA is asked, else names */
+	struct rcm_gid port;		/* SA: GID of the local port; all zero: every active InfiniBand port, merged */
+	const struct rcm_sa_ops *sa;	/* SA: which client; NULL: our own */
+	uint32_t deadline_ms;		/* from now; 0: none; RCM_DEADLINE_DEFAULT: by environment and configuration */
+	bool fresh;			/* don't use kept answers */
+	enum rcm_dns_source source;
+};
+
+/* What was found: shared, immutable, reference-counted; see answer.h. */
+struct rcm_answer;
+
+/* Gives a reference back. NULL: nothing. */
+void rcm_answer_put(struct rcm_answer *answer);
+
+/* How it ended. */
+struct rcm_outcome {
+	int status;			/* 0 or -errno */
+	uint64_t arg;			/* event's param.arg: results found; EAI_* code; MAD status */
+	struct rcm_answer *answer;	/* status 0: the completion takes over this reference */
+	uint16_t port;			/* names: what service means, host order */
+	char *text;			/* failures: the step and the reason, for the completion to free(); or NULL */
+};
+
+/* Called once, on the engine's thread or inside rcm_request_start(), with no lock held. May call rcm_request_put(), not
+ * start another request's wait. */
+typedef void rcm_outcome_fn(void *arg, struct rcm_outcome *outcome);

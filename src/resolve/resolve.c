@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The folder's door: resolutions as any thread may treat them. */
+#include "resolve/resolve.h"
+
+#include "base/log.h"
+#include "resolve/local.h"
+#include "resolve/outcome.h"
+#include "resolve/resolver.h"
+
+/* What nobody has to be asked for is told here and now; true: it was. */
+static bool request_answer_now(struct rcm_engine *engine, const struct rcm_question *question, unsigned number,
+			       rcm_outcome_fn *done, void *arg)
+{
+	struct rcm_about about = {
+		.node = question->node, .service = question->service, .sa = question->hints.flags & RAI_SA,
+		.number = number,
+	};
+	struct rcm_answer *answer;
+
+	answer = rcm_local_answer(engine, question, &about.port);
+	if (!answer)
+		return false;
+	rcm_step_trace(number, RCM_STEP_HERE, "%s", question->node ? question->node : "no node");
+	rcm_stats_count(&engine->stats, RCM_COUNT_STARTED);
+	rcm_outcome_tell(engine, &about, answer, done, arg);
+	return true;
+}
+
+int rcm_request_start(const struct rcm_question *question, rcm_outcome_fn *done, void *arg,
+		      struct rcm_request **ret_request)
+{
+	struct rcm_engine *engine = rcm_engine_the();
+	unsigned number = rcm_engine_number(engine);
+	struct rcm_request *request;
+	int ret;
+
+	*ret_request = NULL;
+	if (request_answer_now(engine, question, number, done, arg))
+		return 0;
+	ret = rcm_resolver_start();
+	if (!ret)
+		ret = rcm_request_new(question, &request);
+	if (ret)
+		return ret;
+	request->number = number;
+	request->done = done;
+	request->arg = arg;
+	request->engine = engine;
+	*ret_request = request;
+	rcm_stats_count(&engine->stats, RCM_COUNT_STARTED);
+	rcm_step_trace(number, RCM_STEP_POSTED, "%s", request->node ? request->node : request->service);
+	rcm_engine_post(engine, request);
+	return 0;
+}
+
+void rcm_request_cancel(struct rcm_request *request)
+{
+	if (!request || atomic_exchange_explicit(&request->cancelled, true, memory_order_relaxed))
+		return;
+	atomic_fetch_add_explicit(&request->refs, 1, memory_order_relaxed);
+	rcm_engine_post_cancel(request->engine, request);
+}
+
+void rcm_request_put(struct rcm_request *request)
+{
+	if (request)
+		rcm_request_unref(request);
+}
+
+int rcm_answer_list(const struct rcm_answer *answer, const struct rcm_hints *hints, uint16_t port,
+		    struct rdma_addrinfo **ret_list)
+{
+	return rcm_addrinfo_build(hints, port, answer->results, answer->count, answer->text, ret_list);
+}
+
+unsigned rcm_answer_count(const struct rcm_answer *answer)
+{
+	return answer->count;
+}
+
+const union rcm_sockaddr *rcm_answer_first(const struct rcm_answer *answer)
+{
+	return &answer->results[0].dst;
+}
+
+void rcm_engine_stats(struct rai_stats *ret_stats)
+{
+	struct rcm_engine *engine = rcm_engine_the();
+
+	rcm_stats_show(&engine->stats, rcm_cache_count(&engine->cache), ret_stats);
+}
+
+void rcm_engine_enter(void)
+{
+	rcm_resolver_enter();
+}

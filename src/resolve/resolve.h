@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The folder's door: one caller's resolution, started from any thread, completed once. */
+#pragma once
+
+#include <rdma/rai.h>
+
+#include "resolve/question.h"
+
+struct rcm_request;
+
+/*
+ * 0, and done is called exactly once: inside this call where nobody has to be asked (numbers, names of the hosts file,
+ * answers that were kept), else on the engine's thread, maybe before this returns, too. Or -ENOMEM, -EAGAIN (no thread),
+ * -EMFILE, and it never is. Waits for nothing but short mutexes. *ret_request: a reference for rcm_request_cancel(), to
+ * be given up with rcm_request_put(); NULL where the outcome is told already.
+ */
+int rcm_request_start(const struct rcm_question *question, rcm_outcome_fn *done, void *arg,
+		      struct rcm_request **ret_request);
+
+/* Asks for an end: done is called soon with -ECANCELED, unless the outcome was on its way already. Never waits. NULL:
+ * nothing. */
+void rcm_request_cancel(struct rcm_request *request);
+
+/* NULL: nothing. */
+void rcm_request_put(struct rcm_request *request);
+
+/* Makes the list of an answer for a question's hints and the outcome's port: 0 or -ENOMEM. Any thread. */
+int rcm_answer_list(const struct rcm_answer *answer, const struct rcm_hints *hints, uint16_t port,
+		    struct rdma_addrinfo **ret_list);
+
+/* Results in it (after the cut to RCM_RESULTS_MAX). */
+unsigned rcm_answer_count(const struct rcm_answer *answer);
+
+/* The first result's destination: where rdma_resolve_route() goes right after RAI_SA. */
+const union rcm_sockaddr *rcm_answer_first(const struct rcm_answer *answer);
+
+/* Starts again, in the child of a fork, what was under way when it forked. Cheap where nothing is to do; called first
+ * by each public call that may wait or start something. */
+void rcm_engine_enter(void);
+
+/* Counters, see rai_get_stats(). Any thread. */
+void rcm_engine_stats(struct rai_stats *ret_stats);

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The resolver's thread: its start and its turns. */
+#include "resolve/resolver.h"
+
+#include "base/container.h"
+#include "base/log.h"
+#include "base/thread.h"
+#include "resolve/course.h"
+#include "resolve/flight.h"
+#include "resolve/fork.h"
+#include "resolve/outcome.h"
+
+/* ---- Turns ---- */
+
+static void levels_show(struct rcm_engine *engine)
+{
+	struct rcm_sa_stats sum = { 0 }, one;
+
+	atomic_store_explicit(&engine->stats.in_flight, rcm_flight_count(engine), memory_order_relaxed);
+	for (unsigned i = 0; i < RCM_SA_CLIENTS && engine->sa[i].ops; i++) {
+		engine->sa[i].ops->stats(engine->sa[i].sa, &one);
+		sum.queries += one.queries;
+		sum.retries += one.retries;
+	}
+	atomic_store_explicit(&engine->stats.sa_queries, sum.queries, memory_order_relaxed);
+	atomic_store_explicit(&engine->stats.sa_retries, sum.retries, memory_order_relaxed);
+}
+
+/* At most as many as are left in *budget. */
+static void backlog_begin(struct rcm_engine *engine, unsigned *budget)
+{
+	struct rcm_request *request;
+
+	while (*budget && (request = STAILQ_FIRST(&engine->backlog))) {
+		STAILQ_REMOVE_HEAD(&engine->backlog, queued);
+		rcm_course_begin(engine, request);
+		--*budget;
+	}
+}
+
+static void cancels_serve(struct rcm_requests *cancels)
+{
+	struct rcm_request *request;
+
+	while ((request = STAILQ_FIRST(cancels))) {
+		STAILQ_REMOVE_HEAD(cancels, cancels);
+		rcm_course_stop(request);
+		rcm_request_unref(request);
+	}
+}
+
+static void request_deliver(struct rcm_engine *engine, struct rcm_request *request)
+{
+	const struct rcm_about about = {
+		.node = request->node, .service = request->service, .sa = rcm_request_is_sa(request),
+		.port = request->port, .number = request->number,
+	};
+	struct rcm_answer *answer = request->answer;
+
+	request->answer = NULL;
+	rcm_outcome_tell(engine, &about, answer, request->done, request->arg);
+	rcm_request_unref(request);
+}
+
+/* All of a turn together, so that a burst of answers wakes a reader once. */
+static void ended_deliver(struct rcm_engine *engine)
+{
+	struct rcm_request *request;
+
+	while ((request = STAILQ_FIRST(&engine->ended))) {
+		STAILQ_REMOVE_HEAD(&engine->ended, queued);
+		request_deliver(engine, request);
+	}
+}
+
+/* Begins what was posted, and what is posted meanwhile, within the budget of a turn: whoever posts without a pause must
+ * not keep the answers from coming in. True where this turn must not sleep. */
+static bool box_serve(struct rcm_engine *engine)
+{
+	struct rcm_requests cancels = STAILQ_HEAD_INITIALIZER(cancels);
+	unsigned budget = RCM_TURN_REQUESTS;
+	bool any;
+
+	do {
+		any = rcm_engine_collect(engine, &cancels);
+		backlog_begin(engine, &budget);
+		cancels_serve(&cancels);
+		ended_deliver(engine);
+	} while (any && budget);
+	return any;
+}
+
+static void gate_leave(struct rcm_loop *loop) RCM_UNCHECKED
+{
+	rcm_lock_release(&rcm_container(loop, struct rcm_engine, loop)->gate);
+}
+
+static void gate_enter(struct rcm_loop *loop) RCM_UNCHECKED
+{
+	struct rcm_engine *engine = rcm_container(loop, struct rcm_engine, loop);
+
+	rcm_lock_acquire(&engine->door);
+	rcm_lock_acquire(&engine->gate);
+	rcm_lock_release(&engine->door);
+	/* Awake: whoever posts from here on need not ring. */
+	atomic_store_explicit(&engine->asleep, false, memory_order_relaxed);
+}
+
+static void *resolver_run(void *arg)
+{
+	struct rcm_engine *engine = arg;
+	bool more;
+	int ret;
+
+	gate_enter(&engine->loop);
+	for (;;) {
+		more = box_serve(engine);
+		levels_show(engine);
+		ret = rcm_loop_turn(&engine->loop, more ? 0 : -1);
+		if (ret)
+			rcm_error("resolver: epoll_wait failed with %d", ret);
+		ended_deliver(engine);
+	}
+	return NULL;
+}
+
+/* ---- Start ---- */
+
+static void resolver_woken(struct rcm_wake *wake)
+{
+	(void)wake;
+}
+
+static int loop_start(struct rcm_engine *engine)
+{
+	int ret;
+
+	ret = rcm_loop_init(&engine->loop);
+	if (ret)
+		return ret;
+	engine->loop.before_wait = gate_leave;
+	engine->loop.after_wait = gate_enter;
+	atomic_store_explicit(&engine->asleep, false, memory_order_relaxed);
+	ret = rcm_wake_init(&engine->loop, &engine->wake, resolver_woken);
+	if (ret)
+		goto out_loop;
+	ret = rcm_thread_start("rai-resolver", RCM_THREAD_STACK, resolver_run, engine);
+	if (ret)
+		goto out_wake;
+	return 0;
+out_wake:
+	rcm_wake_done(&engine->wake);
+out_loop:
+	rcm_loop_done(&engine->loop);
+	return ret;
+}
+
+static int engine_start_locked(struct rcm_engine *engine) RCM_REQUIRES(&engine->starting)
+{
+	int ret;
+
+	rcm_lock_assert_held(&engine->starting);
+	if (atomic_load(&engine->life) == RCM_ENGINE_RUNNING)
+		return 0;
+	if (atomic_load(&engine->life) == RCM_ENGINE_FORKED) {
+		rcm_engine_abandon(engine);
+		atomic_store(&engine->life, RCM_ENGINE_ABANDONED);
+	}
+	ret = loop_start(engine);
+	if (!ret)
+		atomic_store(&engine->life, RCM_ENGINE_RUNNING);
+	return ret;
+}
+
+int rcm_resolver_start(void)
+{
+	struct rcm_engine *engine = rcm_engine_the();
+	int ret;
+
+	if (atomic_load_explicit(&engine->life, memory_order_acquire) == RCM_ENGINE_RUNNING)
+		return 0;
+	rcm_lock_acquire(&engine->starting);
+	ret = engine_start_locked(engine);
+	rcm_lock_release(&engine->starting);
+	return ret;
+}
+
+void rcm_resolver_enter(void)
+{
+	if (atomic_load_explicit(&rcm_engine_the()->life, memory_order_acquire) >= RCM_ENGINE_FORKED)
+		rcm_resolver_start();
+}
