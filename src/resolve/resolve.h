@@ -10,9 +10,9 @@ struct rcm_request;
 
 /*
  * 0, and done is called exactly once: inside this call where nobody has to be asked (numbers, names of the hosts file,
- * answers that were kept), else on the engine's thread, maybe before this returns, too. Or -ENOMEM, -EAGAIN (no thread),
- * -EMFILE, and it never is. Waits for nothing but short mutexes. *ret_request: a reference for rcm_request_cancel(), to
- * be given up with rcm_request_put(); NULL where the outcome is told already.
+ * answers that were kept), else on the engine's thread. Or -ENOMEM, -EAGAIN (no thread), -EMFILE, and it never is.
+ * Waits for nothing but short mutexes. *ret_request: a reference for rcm_request_cancel(), to be given up with
+ * rcm_request_put(); NULL where the outcome is told already.
  */
 int rcm_request_start(const struct rcm_question *question, rcm_outcome_fn *done, void *arg,
 		      struct rcm_request **ret_request);
