@@ -245,6 +245,7 @@ static int print(const struct resolve *r, const struct cli_question *question, c
 
 static int resolve(const struct resolve *r)
 {
+	static const char no_device[] = "no RDMA device, and RAI_DEVICELESS is not 1";
 	struct cli_answer answers[CLI_PORTS_MAX] = { 0 };
 	struct cli_port ports[CLI_PORTS_MAX];
 	struct cli_question question = { 0 };
@@ -261,7 +262,7 @@ static int resolve(const struct resolve *r)
 	}
 	rc = cli_ask(&question, answers, &step);
 	if (rc < 0)
-		return fail(step, strerror(-rc), CLI_FAILED);
+		return fail(step, rc == -ENODEV ? no_device : strerror(-rc), CLI_FAILED);
 	rc = print(r, &question, answers);
 	cli_answers_free(answers, question.places);
 	return rc;
