@@ -4,10 +4,12 @@
 
 #include <endian.h>
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
+#include "base/clock.h"
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/sysfs.h"
@@ -22,7 +24,21 @@ static int local_found(const char *name, void *arg)
 	return 1;
 }
 
-/* The best of all umad ports: 0, -EACCES, -ENODEV. */
+/* What was there is believed to be there for a second: /sys isn't read for every channel and id. */
+static bool local_has_device(void)
+{
+	static _Atomic(uint64_t) believed_until;
+	uint64_t now = rcm_clock_now();
+
+	if (now < atomic_load_explicit(&believed_until, memory_order_relaxed))
+		return true;
+	if (rcm_sysfs_each(local_found, NULL, "class/infiniband") <= 0)
+		return false;
+	atomic_store_explicit(&believed_until, now + RCM_NS_PER_S, memory_order_relaxed);
+	return true;
+}
+
+/* The best of all ports that may have an SA, which one of Ethernet never has: 0, -EACCES, -ENODEV. */
 static int umad_usable(void)
 {
 	struct rcm_sa_port *ports = calloc(RCM_SA_PORTS_MAX, sizeof(*ports));
@@ -32,7 +48,7 @@ static int umad_usable(void)
 		return -ENOMEM;
 	count = rcm_sa_ports(ports, RCM_SA_PORTS_MAX);
 	for (int i = 0; i < count && best; i++) {
-		ret = rcm_sa_umad_usable(&ports[i].gid);
+		ret = ports[i].infiniband ? rcm_sa_umad_usable(&ports[i].gid) : -ENODEV;
 		if (!ret || ret == -EACCES)
 			best = ret;
 	}
@@ -40,25 +56,27 @@ static int umad_usable(void)
 	return best;
 }
 
+static bool is_deviceless(void)
+{
+	const char *text = secure_getenv("RAI_DEVICELESS");
+
+	return text && !strcmp(text, "1");
+}
+
 int rcm_local_usable(void)
 {
-	bool deviceless = false, present = rcm_sysfs_each(local_found, NULL, "class/infiniband") > 0;
+	bool present = local_has_device();
 	int kernel = present ? rcm_ucma_usable() : -ENODEV, umad;
-	const char *text;
 
-	if (!kernel)
+	if (!kernel || is_deviceless())
 		return 0;
 	umad = umad_usable();
-	if (!umad)
-		return 0;
-	text = secure_getenv("RAI_DEVICELESS");
-	deviceless = text && !strcmp(text, "1");
-	if (deviceless)
-		return 0;
-	if (umad == -ENOMEM)
+	if (!umad || umad == -ENOMEM)
 		return umad;
-	if (kernel == -EACCES || umad == -EACCES)
-		return -EACCES;
+	if (kernel != -ENODEV)
+		return kernel;
+	if (umad == -EACCES)
+		return umad;
 	return present ? -ENOENT : -ENODEV;
 }
 

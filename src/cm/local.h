@@ -10,10 +10,11 @@
 struct rcm_id;
 
 /*
- * Whether the library can do anything with RDMA here: 0 where the rdma_cm device can be used and /sys lists
- * a device, where an umad port can be used, or where RAI_DEVICELESS=1. Else -EACCES where
- * there is one that this process may not use, -ENOENT where there is one without the rdma_cm device, -ENODEV. Local
- * files only.
+ * Whether the library can do anything with RDMA here: 0 where /sys lists a device and the rdma_cm device can be used
+ * (its module is loaded for it), where the umad device of an InfiniBand port can, or where RAI_DEVICELESS=1. In the
+ * last two a channel has no kernel's side: what needs one says -ENODEV. Else -EACCES where there is a device that this
+ * process may not use, -ENOENT where there is one without the rdma_cm device, -EPROTONOSUPPORT where that is of
+ * another ABI, -EMFILE, -ENOMEM; -ENODEV. Local files only.
  */
 int rcm_local_usable(void);
 

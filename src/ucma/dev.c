@@ -4,61 +4,133 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "base/sysfs.h"
 #include "uapi/ucma_abi.h"
 #include "ucma/ucma.h"
 
-static const char device_path[] = "/dev/infiniband/rdma_cm";
-static const char abi_path[] = "/sys/class/misc/rdma_cm/abi_version";
+static const char device_name[] = "rdma_cm";
 
-/* The version that the kernel names; -1 where it names none (sysfs not mounted, as in some containers). */
-static int abi_version(const char *path)
+/* Where /sys isn't mounted either, as in some containers, nothing is told, and the node is believed. */
+static int dev_from_sysfs(struct rcm_chardev *ret_chardev)
 {
-	char text[16];
-	ssize_t len;
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct rcm_chardev chardev = { .abi = -1 };
+	unsigned number[2];
+	char line[32];
 
-	if (fd < 0)
-		return -1;
-	len = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	if (len <= 0)
-		return -1;
-	text[len] = '\0';
-	return atoi(text);
+	snprintf(chardev.name, sizeof(chardev.name), "%s", device_name);
+	if (!rcm_sysfs_line(line, sizeof(line), "class/misc/%s/dev", device_name) &&
+	    sscanf(line, "%u:%u", &number[0], &number[1]) == 2)
+		chardev.number = makedev(number[0], number[1]);
+	else if (rcm_sysfs_has("class/misc"))
+		return -ENODEV;
+	if (!rcm_sysfs_line(line, sizeof(line), "class/misc/%s/abi_version", device_name) && *line)
+		chardev.abi = atoi(line);
+	*ret_chardev = chardev;
+	return 0;
 }
 
-int rcm_ucma_dev_open(const char *device, const char *abi)
+/* The kernel has a process started that loads modules: not again and again, and not on hosts that don't know RDMA. */
+static int dev_from_kernel(struct rcm_ucma_dev *dev, struct rcm_chardev *ret_chardev)
 {
-	int version, fd = open(device, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+	uint64_t now = rcm_clock_now();
+	int ret;
+
+	if (now < atomic_load(&dev->missing_until) || !rcm_sysfs_has("class/infiniband"))
+		return -EAGAIN;
+	ret = dev->ask(ret_chardev);
+	if (ret == -ENODEV)
+		atomic_store(&dev->missing_until, now + RCM_NS_PER_S);
+	return ret;
+}
+
+/* number 0: any is taken. */
+static int dev_open_node(const char *path, dev_t number)
+{
+	int fd = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+	struct stat st;
 
 	if (fd < 0) {
 		int ret = rcm_errno();
 
-		rcm_info("%s: can't be opened, errno %d", device, -ret);
+		rcm_info("%s: can't be opened, errno %d", path, -ret);
 		/* A node whose driver is gone says ENXIO. */
 		if (ret == -ENOENT || ret == -ENOTDIR || ret == -ENXIO)
 			return -ENODEV;
 		return ret == -EPERM ? -EACCES : ret;
 	}
-	version = abi_version(abi);
-	if (version >= 0 && version != RDMA_USER_CM_ABI_VERSION) {
-		rcm_info("%s: ABI version %d, %d is needed", device, version, RDMA_USER_CM_ABI_VERSION);
+	if (number && (fstat(fd, &st) || !S_ISCHR(st.st_mode) || st.st_rdev != number)) {
+		rcm_info("%s: is not device %u:%u", path, major(number), minor(number));
 		close(fd);
-		return -EPROTONOSUPPORT;
+		return -ENODEV;
 	}
 	return fd;
 }
 
+static int dev_open_in(const struct rcm_ucma_dev *dev, bool by_number, const char *name, dev_t number)
+{
+	char path[256];
+	int len;
+
+	if (by_number)
+		len = snprintf(path, sizeof(path), "%s/%u:%u", dev->numbers, major(number), minor(number));
+	else
+		len = snprintf(path, sizeof(path), "%s/%s", dev->folder, name);
+	return len < (int)sizeof(path) ? dev_open_node(path, number) : -ENODEV;
+}
+
+/* Where udev names nodes its own way, or a container has got this one alone, its number leads there. */
+static int dev_find(struct rcm_ucma_dev *dev)
+{
+	struct rcm_chardev chardev;
+	bool by_number = false;
+	int ret, fd;
+
+	ret = dev_from_kernel(dev, &chardev);
+	if (ret && ret != -ENODEV)
+		ret = dev_from_sysfs(&chardev);
+	if (ret)
+		return ret;
+	if (chardev.abi >= 0 && chardev.abi != RDMA_USER_CM_ABI_VERSION) {
+		rcm_info("%s: ABI version %lld, %d is needed", device_name, (long long)chardev.abi,
+			 RDMA_USER_CM_ABI_VERSION);
+		return -EPROTONOSUPPORT;
+	}
+	fd = dev_open_in(dev, false, chardev.name, chardev.number);
+	if (fd == -ENODEV && chardev.number) {
+		by_number = true;
+		fd = dev_open_in(dev, true, NULL, chardev.number);
+	}
+	if (fd >= 0)
+		atomic_store(&dev->good, chardev.number << 1 | by_number);
+	return fd;
+}
+
+int rcm_ucma_dev_open(struct rcm_ucma_dev *dev)
+{
+	uint64_t good = atomic_load(&dev->good);
+	int fd = -ENODEV;
+
+	if (good)
+		fd = dev_open_in(dev, good & 1, device_name, good >> 1);
+	/* Its module may have come anew, with another number. */
+	return fd == -ENODEV ? dev_find(dev) : fd;
+}
+
 static int device_open(void)
 {
-	return rcm_ucma_dev_open(device_path, abi_path);
+	static struct rcm_ucma_dev dev = { "/dev/infiniband", "/dev/char", rcm_chardev_ask, 0, 0 };
+
+	return rcm_ucma_dev_open(&dev);
 }
 
 static int device_command(int fd, const void *bytes, size_t len)

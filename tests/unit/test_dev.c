@@ -1,50 +1,160 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Opening the rdma_cm device: each reason why it can't be used is told apart (F23). */
+/* Finding and opening the rdma_cm device: each reason why it can't be used is told apart (F23). */
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+#include "base/sysfs.h"
+#include "fake_clock.h"
+#include "fake_sysfs.h"
 #include "test.h"
 #include "ucma/dev.h"
 #include "ucma/ucma.h"
 
-static char dir[] = "/tmp/rai-test-dev-XXXXXX";
-static char device[64], abi[64];
+/* Nodes that play rdma_cm, and another device: everybody may open them. */
+#define RDMA_CM "/dev/null"
+#define OTHER "/dev/zero"
 
-static void write_file(const char *path, const char *text)
+static char folder[64], numbers[64], node[96];
+
+/* The kernel's answer, and how often it was asked. */
+static struct rcm_chardev told;
+static int answer;
+static unsigned asked;
+
+static int ask(struct rcm_chardev *ret_chardev)
 {
-	FILE *f = fopen(path, "we");
-
-	assert_non_null(f);
-	assert_true(fputs(text, f) >= 0);
-	assert_int_equal(fclose(f), 0);
+	asked++;
+	if (!answer)
+		*ret_chardev = told;
+	return answer;
 }
 
-static int make_dir(void **state)
+static struct rcm_ucma_dev dev;
+
+static dev_t number_of(const char *path)
+{
+	struct stat st;
+
+	assert_int_equal(stat(path, &st), 0);
+	return st.st_rdev;
+}
+
+/* A kernel that has RDMA and its connection manager, whose node isn't there yet. */
+static int setup(void **state)
 {
 	(void)state;
-	if (!mkdtemp(dir))
+	strcpy(folder, "/tmp/rai-test-dev-XXXXXX");
+	strcpy(numbers, "/tmp/rai-test-num-XXXXXX");
+	if (!mkdtemp(folder) || !mkdtemp(numbers))
 		return -1;
-	snprintf(device, sizeof(device), "%s/rdma_cm", dir);
-	snprintf(abi, sizeof(abi), "%s/abi_version", dir);
+	snprintf(node, sizeof(node), "%s/rdma_cm", folder);
+	told = (struct rcm_chardev){ "rdma_cm", number_of(RDMA_CM), 4 };
+	answer = 0;
+	asked = 0;
+	dev = (struct rcm_ucma_dev){ folder, numbers, ask, 0, 0 };
+	rcm_fake_clock_use(RCM_NS_PER_S);
+	rcm_sysfs_replace(rcm_fake_sysfs_new());
+	rcm_fake_sysfs_add("class/infiniband/rxe0", NULL);
 	return 0;
 }
 
-static int remove_dir(void **state)
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)st, (void)type, (void)ftw;
+	return remove(path);
+}
+
+static int teardown(void **state)
 {
 	(void)state;
-	unlink(device);
-	unlink(abi);
-	return rmdir(dir);
+	rcm_sysfs_replace(NULL);
+	rcm_fake_sysfs_done();
+	rcm_clock_replace(NULL);
+	nftw(folder, remove_one, 4, FTW_DEPTH | FTW_PHYS);
+	return nftw(numbers, remove_one, 4, FTW_DEPTH | FTW_PHYS);
+}
+
+static void opens(void)
+{
+	int fd = rcm_ucma_dev_open(&dev);
+
+	assert_true(fd >= 0);
+	assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
+	assert_true(fcntl(fd, F_GETFL) & O_NONBLOCK);
+	close(fd);
+}
+
+static void test_device_is_opened_cloexec_nonblocking(void **state)
+{
+	(void)state;
+	assert_int_equal(symlink(RDMA_CM, node), 0);
+	opens();
+}
+
+static void test_device_that_was_good_is_not_asked_for_again(void **state)
+{
+	(void)state;
+	assert_int_equal(symlink(RDMA_CM, node), 0);
+	for (int i = 0; i < 3; i++)
+		opens();
+	assert_int_equal(asked, 1);
+}
+
+/* Its module came anew. */
+static void test_device_of_another_number_is_asked_for_again(void **state)
+{
+	(void)state;
+	assert_int_equal(symlink(RDMA_CM, node), 0);
+	opens();
+	unlink(node);
+	assert_int_equal(rcm_ucma_dev_open(&dev), -ENODEV);
+	assert_int_equal(symlink(OTHER, node), 0);
+	told.number = number_of(OTHER);
+	opens();
+	opens();
+	assert_int_equal(asked, 3);
 }
 
 static void test_device_without_node_is_enodev(void **state)
 {
 	(void)state;
-	assert_int_equal(rcm_ucma_dev_open("/nonexistent/rdma_cm", abi), -ENODEV);
-	assert_int_equal(rcm_ucma_dev_open("/dev/null/rdma_cm", abi), -ENODEV);
+	assert_int_equal(rcm_ucma_dev_open(&dev), -ENODEV);
+	dev.folder = "/dev/null";
+	assert_int_equal(rcm_ucma_dev_open(&dev), -ENODEV);
+}
+
+/* What it would make of the commands nobody can know. */
+static void test_device_node_of_another_device_is_not_taken(void **state)
+{
+	FILE *f;
+
+	(void)state;
+	assert_int_equal(symlink(OTHER, node), 0);
+	assert_int_equal(rcm_ucma_dev_open(&dev), -ENODEV);
+	unlink(node);
+	f = fopen(node, "we");
+	assert_non_null(f);
+	fclose(f);
+	assert_int_equal(rcm_ucma_dev_open(&dev), -ENODEV);
+}
+
+static void test_device_is_found_by_its_number_where_its_name_is_none(void **state)
+{
+	char path[128];
+
+	(void)state;
+	assert_int_equal(symlink(OTHER, node), 0);
+	snprintf(path, sizeof(path), "%s/%u:%u", numbers, major(told.number), minor(told.number));
+	assert_int_equal(symlink(RDMA_CM, path), 0);
+	opens();
+	opens();
+	assert_int_equal(asked, 1);
 }
 
 static void test_device_node_without_permission_is_eacces(void **state)
@@ -52,44 +162,97 @@ static void test_device_node_without_permission_is_eacces(void **state)
 	int ret;
 
 	(void)state;
-	write_file(device, "");
-	assert_int_equal(chmod(device, 0), 0);
-	if (!geteuid()) {
-		assert_int_equal(chmod(dir, 0711), 0);
-		assert_int_equal(seteuid(65534), 0);
-		ret = rcm_ucma_dev_open(device, abi);
-		assert_int_equal(seteuid(0), 0);
-	} else {
-		ret = rcm_ucma_dev_open(device, abi);
-	}
+	if (geteuid())
+		skip();
+	ret = open(node, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+	assert_true(ret >= 0);
+	close(ret);
+	assert_int_equal(chmod(folder, 0711), 0);
+	assert_int_equal(seteuid(65534), 0);
+	ret = rcm_ucma_dev_open(&dev);
+	assert_int_equal(seteuid(0), 0);
 	assert_int_equal(ret, -EACCES);
-	assert_int_equal(chmod(device, 0600), 0);
 }
 
 static void test_device_of_other_abi_is_eprotonosupport(void **state)
 {
 	(void)state;
-	write_file(device, "");
-	write_file(abi, "3\n");
-	assert_int_equal(rcm_ucma_dev_open(device, abi), -EPROTONOSUPPORT);
+	assert_int_equal(symlink(RDMA_CM, node), 0);
+	told.abi = 3;
+	assert_int_equal(rcm_ucma_dev_open(&dev), -EPROTONOSUPPORT);
+	told.abi = 4;
+	opens();
 }
 
-static void test_device_of_abi_4_is_opened_cloexec_nonblocking(void **state)
+/* Loading a module starts a process. */
+static void test_device_that_the_kernel_lacks_is_asked_for_once_a_second(void **state)
 {
-	int fd;
-
 	(void)state;
-	write_file(device, "");
-	write_file(abi, "4\n");
-	fd = rcm_ucma_dev_open(device, abi);
-	assert_true(fd >= 0);
-	assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
-	assert_true(fcntl(fd, F_GETFL) & O_NONBLOCK);
-	close(fd);
-	unlink(abi);
-	fd = rcm_ucma_dev_open(device, abi);	/* no sysfs here: the node itself is believed */
-	assert_true(fd >= 0);
-	close(fd);
+	rcm_fake_sysfs_add("class/misc/other", NULL);
+	assert_int_equal(symlink(RDMA_CM, node), 0);
+	answer = -ENODEV;
+	for (int i = 0; i < 5; i++)
+		assert_int_equal(rcm_ucma_dev_open(&dev), -ENODEV);
+	assert_int_equal(asked, 1);
+	rcm_fake_clock_advance(RCM_NS_PER_S);
+	assert_int_equal(rcm_ucma_dev_open(&dev), -ENODEV);
+	assert_int_equal(asked, 2);
+}
+
+static void add_to_sysfs(const char *of, const char *abi)
+{
+	char text[32];
+	dev_t number = number_of(of);
+
+	snprintf(text, sizeof(text), "%u:%u", major(number), minor(number));
+	rcm_fake_sysfs_add("class/misc/rdma_cm/dev", text);
+	rcm_fake_sysfs_add("class/misc/rdma_cm/abi_version", abi);
+}
+
+/* Loaded by somebody else, while we don't ask. */
+static void test_device_that_appears_meanwhile_is_found(void **state)
+{
+	(void)state;
+	answer = -ENODEV;
+	assert_int_equal(rcm_ucma_dev_open(&dev), -ENODEV);
+	assert_int_equal(symlink(RDMA_CM, node), 0);
+	add_to_sysfs(RDMA_CM, "4");
+	opens();
+	assert_int_equal(asked, 1);
+}
+
+/* Before Linux 5.2, or where a sandbox lets nobody use netlink. */
+static void test_device_is_known_from_sysfs_where_netlink_does_not_answer(void **state)
+{
+	(void)state;
+	answer = -EOPNOTSUPP;
+	assert_int_equal(symlink(RDMA_CM, node), 0);
+	add_to_sysfs(OTHER, "4");
+	assert_int_equal(rcm_ucma_dev_open(&dev), -ENODEV);
+	add_to_sysfs(RDMA_CM, "3");
+	assert_int_equal(rcm_ucma_dev_open(&dev), -EPROTONOSUPPORT);
+	add_to_sysfs(RDMA_CM, "4");
+	opens();
+}
+
+static void test_device_on_a_host_without_rdma_is_not_asked_for(void **state)
+{
+	(void)state;
+	rcm_fake_sysfs_done();
+	rcm_sysfs_replace(rcm_fake_sysfs_new());
+	rcm_fake_sysfs_add("class/misc/other", NULL);
+	assert_int_equal(symlink(RDMA_CM, node), 0);
+	assert_int_equal(rcm_ucma_dev_open(&dev), -ENODEV);
+	assert_int_equal(asked, 0);
+}
+
+static void test_device_node_is_believed_where_sysfs_is_not_mounted(void **state)
+{
+	(void)state;
+	rcm_sysfs_replace("/nowhere");
+	assert_int_equal(symlink(RDMA_CM, node), 0);
+	opens();
+	assert_int_equal(asked, 0);
 }
 
 static void test_command_failed_write_is_its_errno(void **state)
@@ -107,12 +270,22 @@ static void test_command_failed_write_is_its_errno(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_device_without_node_is_enodev),
-		cmocka_unit_test(test_device_node_without_permission_is_eacces),
-		cmocka_unit_test(test_device_of_other_abi_is_eprotonosupport),
-		cmocka_unit_test(test_device_of_abi_4_is_opened_cloexec_nonblocking),
-		cmocka_unit_test(test_command_failed_write_is_its_errno),
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+		T(test_device_is_opened_cloexec_nonblocking),
+		T(test_device_that_was_good_is_not_asked_for_again),
+		T(test_device_of_another_number_is_asked_for_again),
+		T(test_device_without_node_is_enodev),
+		T(test_device_node_of_another_device_is_not_taken),
+		T(test_device_is_found_by_its_number_where_its_name_is_none),
+		T(test_device_node_without_permission_is_eacces),
+		T(test_device_of_other_abi_is_eprotonosupport),
+		T(test_device_that_the_kernel_lacks_is_asked_for_once_a_second),
+		T(test_device_that_appears_meanwhile_is_found),
+		T(test_device_is_known_from_sysfs_where_netlink_does_not_answer),
+		T(test_device_on_a_host_without_rdma_is_not_asked_for),
+		T(test_device_node_is_believed_where_sysfs_is_not_mounted),
+		T(test_command_failed_write_is_its_errno),
 	};
 
-	return cmocka_run_group_tests(tests, make_dir, remove_dir);
+	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,10 +5,12 @@
 #include <arpa/inet.h>
 #include <errno.h>
 
+#include "base/clock.h"
 #include "base/sysfs.h"
 #include "cm/id.h"
 #include "cm/life.h"
 #include "sakernel/sa_kernel.h"
+#include "fake_clock.h"
 #include "fake_engine.h"
 #include "fake_ports.h"
 #include "fake_sysfs.h"
@@ -17,7 +19,11 @@
 
 static int set_up(void **state)
 {
+	static uint64_t now;
+
 	(void)state;
+	/* What the test before knew holds no longer. */
+	rcm_fake_clock_use(now += 2 * RCM_NS_PER_S);
 	unsetenv("RAI_DEVICELESS");
 	rcm_fake_ports_clear();
 	rcm_fake_ucma_use();
@@ -33,6 +39,7 @@ static int tear_down(void **state)
 	rcm_fake_ucma_done();
 	rcm_fake_sysfs_done();
 	rcm_sysfs_replace(NULL);
+	rcm_clock_replace(NULL);
 	return 0;
 }
 
@@ -54,8 +61,33 @@ static void test_local_unusable_says_whether_device_or_permission_lacks(void **s
 	rcm_fake_ports_add(1, true, -EACCES);
 	assert_int_equal(rcm_local_usable(), -EACCES);
 	rcm_fake_ports_clear();
+	rcm_fake_ucma_open_result(-EPROTONOSUPPORT);
+	assert_int_equal(rcm_local_usable(), -EPROTONOSUPPORT);
+	rcm_fake_ucma_open_result(-EMFILE);
+	assert_int_equal(rcm_local_usable(), -EMFILE);
+}
+
+/* F22: also where it was, or wasn't, there before. */
+static void test_local_device_that_comes_or_goes_is_noticed(void **state)
+{
+	(void)state;
 	rcm_fake_sysfs_done();
+	rcm_sysfs_replace(rcm_fake_sysfs_new());
 	assert_int_equal(rcm_local_usable(), -ENODEV);
+	rcm_fake_sysfs_add("class/infiniband/rxe0", NULL);
+	assert_int_equal(rcm_local_usable(), 0);
+	rcm_fake_sysfs_done();
+	rcm_fake_clock_advance(RCM_NS_PER_S);
+	assert_int_equal(rcm_local_usable(), -ENODEV);
+}
+
+/* No SA will answer there, so a channel would be good for nothing. */
+static void test_local_umad_port_of_ethernet_is_not_enough(void **state)
+{
+	(void)state;
+	rcm_fake_ucma_open_result(-ENODEV);
+	rcm_fake_ports_add(1, false, 0);
+	assert_int_equal(rcm_local_usable(), -ENOENT);
 }
 
 static void test_local_usable_where_one_umad_port_is(void **state)
@@ -224,6 +256,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_local_usable_with_rdma_cm_and_a_device),
 		TEST(test_local_unusable_says_whether_device_or_permission_lacks),
+		TEST(test_local_device_that_comes_or_goes_is_noticed),
+		TEST(test_local_umad_port_of_ethernet_is_not_enough),
 		TEST(test_local_usable_where_one_umad_port_is),
 		TEST(test_local_deviceless_mode_needs_none),
 		TEST(test_local_bind_takes_service_ids_of_its_port_space),

@@ -264,6 +264,195 @@ static void test_no_device_no_node_no_permission_are_three_errnos(void)
 		FAIL("no node is errno %d too (%s)", no_node, strerror(no_node));
 }
 
+/* ---- The node of the connection manager ---- */
+
+/* The module goes with its node; its umad counterpart stays. */
+static void cm_unload(void)
+{
+	sh("modprobe -r rdma_ucm");
+	CHECK(access("/dev/infiniband/rdma_cm", F_OK));
+}
+
+static void test_connection_where_the_module_is_not_loaded_yet_loads_it(void)
+{
+	cm_unload();
+	struct vm_pair pair = vm_pair_connected(vm_address());
+
+	TRY(access("/dev/infiniband/rdma_cm", F_OK));
+	TRY(rdma_disconnect(pair.client));
+	vm_pair_free(&pair);
+}
+
+static void test_synchronous_id_where_the_module_is_not_loaded_yet_loads_it(void)
+{
+	struct rdma_cm_id *id;
+
+	cm_unload();
+	TRY(rdma_create_id(NULL, &id, NULL, RDMA_PS_TCP));
+	TRY(rdma_bind_addr(id, vm_sockaddr(vm_address(), 0)));
+	CHECK(id->verbs);
+	TRY(rdma_destroy_id(id));
+}
+
+/* A process that goes on while the administrator has the module loaded anew. */
+static void test_channel_after_the_module_was_loaded_anew_works(void)
+{
+	for (int i = 0; i < 3; i++) {
+		struct rdma_event_channel *channel = vm_channel();
+		struct rdma_cm_id *id = vm_id(channel, RDMA_PS_TCP);
+
+		TRY(rdma_bind_addr(id, vm_sockaddr(vm_address(), 0)));
+		TRY(rdma_destroy_id(id));
+		rdma_destroy_event_channel(channel);
+		cm_unload();
+	}
+}
+
+#ifdef VM_RAI
+/* A channel without the kernel's side is good for nothing where no port has an SA, though there are umad devices. */
+static void test_channel_where_the_node_is_hidden_or_another_device_is_refused(void)
+{
+	sh("modprobe ib_umad; mv /dev/infiniband/rdma_cm /dev/hidden-rdma_cm");
+	REFUSED(rdma_create_event_channel() ? 0 : -1, ENOENT);
+	/* It takes every command, and obeys none. */
+	sh("mknod /dev/infiniband/rdma_cm c 1 3");
+	REFUSED(rdma_create_event_channel() ? 0 : -1, ENOENT);
+	sh("rm /dev/infiniband/rdma_cm; mknod /dev/infiniband/rdma_cm c 10 1");
+	REFUSED(rdma_create_event_channel() ? 0 : -1, ENOENT);
+	sh("rm /dev/infiniband/rdma_cm; mv /dev/hidden-rdma_cm /dev/infiniband/rdma_cm");
+	rdma_destroy_event_channel(vm_channel());
+}
+#endif
+
+static void test_channel_where_the_node_has_another_place_finds_it_by_its_number(void)
+{
+	sh("mv /dev/infiniband/rdma_cm /dev/hidden-rdma_cm; mkdir -p /dev/char;"
+	   " ln -sf ../hidden-rdma_cm /dev/char/$(cat /sys/class/misc/rdma_cm/dev)");
+	struct vm_pair pair = vm_pair_connected(vm_address());
+
+	TRY(rdma_disconnect(pair.client));
+	vm_pair_free(&pair);
+	sh("rm /dev/char/$(cat /sys/class/misc/rdma_cm/dev)");
+}
+
+/* ---- Names and order of devices ---- */
+
+static void test_device_renamed_while_ids_are_bound_serves_them_and_new_ones(void)
+{
+	struct vm_pair pair;
+
+	second_add();
+	pair = vm_pair_connected(SECOND);
+	sh("rdma dev set rxe1 name other1");
+	struct rdma_event_channel *channel = vm_channel();
+	struct rdma_cm_id *id = vm_id(channel, RDMA_PS_TCP);
+
+	TRY(rdma_bind_addr(id, vm_sockaddr(SECOND, 0)));
+	CHECK(id->verbs == pair.client->verbs);
+	TRY(rdma_disconnect(pair.client));
+	vm_pair_free(&pair);
+	TRY(rdma_destroy_id(id));
+	rdma_destroy_event_channel(channel);
+	pair = vm_pair_connected(SECOND);
+	TRY(rdma_disconnect(pair.client));
+	vm_pair_free(&pair);
+	sh("rdma link del other1");
+}
+
+static void test_device_removed_and_added_again_by_its_name_is_another(void)
+{
+	struct rdma_event_channel *channel = vm_channel();
+
+	second_add();
+	for (int i = 0; i < 3; i++) {
+		struct vm_pair pair = vm_pair_connected(SECOND);
+
+		TRY(rdma_disconnect(pair.client));
+		vm_pair_free(&pair);
+		struct rdma_cm_id *id = vm_id(channel, RDMA_PS_TCP);
+
+		TRY(rdma_bind_addr(id, vm_sockaddr(SECOND, 0)));
+		pid_t removal = sh_start("rdma link del rxe1");
+		struct rdma_cm_event *event = vm_take(channel, RDMA_CM_EVENT_DEVICE_REMOVAL);
+		int status;
+
+		TRY(rdma_ack_cm_event(event));
+		TRY(rdma_destroy_id(id));
+		CHECK(sh_done(removal, VM_STEP_MS, &status) && !status);
+		second_add();
+	}
+	rdma_destroy_event_channel(channel);
+}
+
+/* The one that was first is last now. */
+static void test_devices_in_another_order_are_told_apart(void)
+{
+	struct rdma_event_channel *channel = vm_channel();
+	struct rdma_cm_id *first, *second;
+
+	second_add();
+	sh("rdma link del rxe0; rdma link add rxe0 type rxe netdev v0;"
+	   "for i in $(seq 100); do grep -qs 0a02:0001 /sys/class/infiniband/rxe0/ports/1/gids/* && exit 0;"
+	   " sleep 0.05; done; exit 1");
+	first = vm_id(channel, RDMA_PS_TCP);
+	second = vm_id(channel, RDMA_PS_TCP);
+	TRY(rdma_bind_addr(second, vm_sockaddr(SECOND, 0)));
+	TRY(rdma_bind_addr(first, vm_sockaddr(vm_address(), 0)));
+	CHECK(!strcmp(ibv_get_device_name(first->verbs->device), "rxe0"));
+	CHECK(!strcmp(ibv_get_device_name(second->verbs->device), "rxe1"));
+	TRY(rdma_destroy_id(first));
+	TRY(rdma_destroy_id(second));
+	rdma_destroy_event_channel(channel);
+}
+
+/* ---- A fork while threads make ids ---- */
+
+static atomic_bool make_stop;
+
+static void *make_ids(void *channel)
+{
+	struct rdma_cm_id *id;
+
+	while (!atomic_load(&make_stop))
+		if (!rdma_create_id(channel, &id, NULL, RDMA_PS_TCP))
+			rdma_destroy_id(id);
+	return NULL;
+}
+
+/* Its status: 0, or it is killed where it hangs. */
+static int make_one(void)
+{
+	struct rdma_event_channel *channel;
+	struct rdma_cm_id *id;
+
+	alarm(10);
+	channel = rdma_create_event_channel();
+	return !channel || rdma_create_id(channel, &id, NULL, RDMA_PS_TCP) ||
+	       rdma_bind_addr(id, vm_sockaddr(vm_address(), 0)) || rdma_destroy_id(id);
+}
+
+static void test_fork_beside_threads_that_make_ids_leaves_a_child_that_makes_its_own(void)
+{
+	struct rdma_event_channel *channel = vm_channel();
+	pthread_t threads[2];
+
+	for (int i = 0; i < 2; i++)
+		CHECK_EQ(pthread_create(&threads[i], NULL, make_ids, channel), 0);
+	for (int i = 0; i < 100; i++) {
+		int status;
+		pid_t child = fork();
+
+		if (!child)
+			_exit(make_one());
+		CHECK_EQ(waitpid(child, &status, 0), child);
+		CHECK_EQ(status, 0);
+	}
+	atomic_store(&make_stop, true);
+	for (int i = 0; i < 2; i++)
+		CHECK_EQ(pthread_join(threads[i], NULL), 0);
+	rdma_destroy_event_channel(channel);
+}
+
 #ifdef VM_RAI
 /* F23: with RAI_DEVICELESS=1 names resolve where there is nothing else. */
 static void test_names_resolve_without_a_device_where_asked(void)
@@ -300,7 +489,24 @@ static const struct vm_test tests[] = {
 	 test_request_over_device_that_cannot_be_opened_is_not_delivered_null, 0},
 	{"test_no_device_no_node_no_permission_are_three_errnos",
 	 test_no_device_no_node_no_permission_are_three_errnos, 30},
+	{"test_connection_where_the_module_is_not_loaded_yet_loads_it",
+	 test_connection_where_the_module_is_not_loaded_yet_loads_it, 40},
+	{"test_synchronous_id_where_the_module_is_not_loaded_yet_loads_it",
+	 test_synchronous_id_where_the_module_is_not_loaded_yet_loads_it, 40},
+	{"test_channel_after_the_module_was_loaded_anew_works",
+	 test_channel_after_the_module_was_loaded_anew_works, 40},
+	{"test_channel_where_the_node_has_another_place_finds_it_by_its_number",
+	 test_channel_where_the_node_has_another_place_finds_it_by_its_number, 40},
+	{"test_device_renamed_while_ids_are_bound_serves_them_and_new_ones",
+	 test_device_renamed_while_ids_are_bound_serves_them_and_new_ones, 40},
+	{"test_device_removed_and_added_again_by_its_name_is_another",
+	 test_device_removed_and_added_again_by_its_name_is_another, 50},
+	{"test_devices_in_another_order_are_told_apart", test_devices_in_another_order_are_told_apart, 40},
+	{"test_fork_beside_threads_that_make_ids_leaves_a_child_that_makes_its_own",
+	 test_fork_beside_threads_that_make_ids_leaves_a_child_that_makes_its_own, 50},
 #ifdef VM_RAI
+	{"test_channel_where_the_node_is_hidden_or_another_device_is_refused",
+	 test_channel_where_the_node_is_hidden_or_another_device_is_refused, 30},
 	{"test_names_resolve_without_a_device_where_asked", test_names_resolve_without_a_device_where_asked, 30},
 #endif
 };

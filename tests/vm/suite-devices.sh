@@ -8,11 +8,26 @@ devices_restore() {
 	load_modules
 	chmod 666 /dev/infiniband/rdma_cm
 	! has_device rxe1 || rdma link del rxe1
+	! has_device other1 || rdma link del other1
 	has_device rxe0 || rxe rxe0 v0
 	wait_for 10 has_gid rxe0 '0a02:0001'
 }
 
+# As a newly booted server: the first program that wants the connection manager finds its module not loaded.
+rping_loads_the_module() {
+	modprobe -r rdma_ucm || return
+	LD_LIBRARY_PATH=$LIBRARY rping -s -a 10.2.0.1 -C 3 &
+	wait_for 10 has_listener
+	LD_LIBRARY_PATH=$LIBRARY rping -c -a 10.2.0.1 -C 3 -v
+	wait
+}
+
+export -f rping_loads_the_module wait_for has_listener
+export LIBRARY
+
 layout_one
+check devices/rping_loads_the_module 60 bash -c rping_loads_the_module
+devices_restore
 for test in $("${PROGRAMS}device" --list); do
 	LD_LIBRARY_PATH=$LIBRARY tap devices 60 "${PROGRAMS}device" "$test"
 	devices_restore
