@@ -33,7 +33,7 @@ with_tests() {
 	if [ ! -e "$folder/build.ninja" ]; then
 		watched "setting up $folder" meson setup "$folder" -Dtests=true "$@" > "$log" 2>&1 || rc=$?
 	elif ! meson introspect "$folder" --targets | grep -q test_heap; then
-		watched "setting up the tests in $folder" meson configure "$folder" -Dtests=true > "$log" 2>&1 || rc=$?
+		watched "setting up the tests in $folder" meson setup --reconfigure "$folder" -Dtests=true > "$log" 2>&1 || rc=$?
 	fi
 	[ "$rc" = 0 ] || tail -n 20 "$log" >&2
 	rm -f "$log"
