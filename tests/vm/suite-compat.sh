@@ -41,6 +41,10 @@
 #! either library. UCX's own wire-up over UD, which `ucx_perftest` would use for RC, does not end over Soft-RoCE, so that
 #! `io_demo` stands in for it; it asserts now and then as it ends. Where ours does worse than the system's library it is
 #! tried up to three times: some programs fail now and then on both, such as `rping -P` with four clients at once.
+#!
+#! Where Soft-RoCE lacks what a device may have, a shim before libibverbs plays it (`tests/vm/run peers`): ECE options
+#! of one vendor, of two, or none, under `rping` with either library at each end; iWARP, of which the states of the
+#! queue pairs show; XRC, whose connections are made and carry no data.
 
 A4=10.2.0.1 A6=fd02::1
 
