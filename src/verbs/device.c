@@ -53,8 +53,9 @@ static int device_open(struct ibv_device *found, struct rcm_device **ret_device)
 	device->guid = ibv_get_device_guid(found);
 	device->index = ibv_get_device_index(found);
 	device->pd = ibv_alloc_pd(device->verbs);
-	if (!device->pd || ibv_query_device(device->verbs, &attr)) {
-		ret = rcm_errno();
+	/* Unlike the others this one returns its errno. */
+	ret = device->pd ? -ibv_query_device(device->verbs, &attr) : rcm_errno();
+	if (ret) {
 		device_close(device);
 		return ret;
 	}

@@ -44,7 +44,9 @@ void rcm_device_set_removed(struct rcm_device *device);
 int rcm_device_xrcd(struct rcm_device *device, struct ibv_xrcd **ret_xrcd);
 
 /*
- * Opens what can be opened, and gives a NULL-terminated list, to be freed with free(3); the contexts stay open.
+ * Opens what can be opened, and gives a NULL-terminated list, to be freed with free(3). The contexts stay open, also
+ * after that and after a removal: applications use what was in the list, and what they made of it, for as long as they
+ * like, and tell nobody when they are done.
  * *ret_count: how many. 0, -ENOMEM, -ENODEV where there is none, or none can be opened.
  */
 int rcm_device_list_open(struct ibv_context ***ret_list, int *ret_count);

@@ -241,6 +241,8 @@ int ibv_close_device(struct ibv_context *context)
 int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attr)
 {
 	(void)context;
+	if (fails[FAKE_QUERY_DEVICE])
+		return fails[FAKE_QUERY_DEVICE];
 	memset(attr, 0, sizeof(*attr));
 	attr->max_qp_rd_atom = 16;
 	attr->max_qp_init_rd_atom = 32;

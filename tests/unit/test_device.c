@@ -171,6 +171,43 @@ static void test_device_without_memory_for_domain_is_closed_again(void **state)
 	assert_int_equal(rcm_fake_verbs_open_now(d), 0);
 }
 
+/* ibv_query_device() returns its errno, and errno itself is of something before. */
+static void test_device_that_does_not_tell_its_limits_is_what_that_said_and_closed(void **state)
+{
+	__be64 guid = fresh_guid();
+	unsigned d = rcm_fake_verbs_add("a", guid, 1);
+	struct rcm_device *device;
+
+	(void)state;
+	rcm_fake_verbs_fail(FAKE_QUERY_DEVICE, EIO);
+	errno = ENOENT;
+	assert_int_equal(rcm_device_get(guid, 1, &device), -EIO);
+	assert_int_equal(rcm_fake_verbs_open_now(d), 0);
+	assert_int_equal(rcm_fake_verbs_objects(), 0);
+}
+
+/* The name is no part of what a device is. */
+static void test_device_renamed_is_the_one_that_is_open(void **state)
+{
+	__be64 guid = fresh_guid();
+	unsigned d = rcm_fake_verbs_add("before", guid, 1), renamed;
+	struct rcm_device *one, *two;
+
+	(void)state;
+	assert_int_equal(rcm_device_get(guid, 1, &one), 0);
+	rcm_fake_verbs_remove(d);
+	renamed = rcm_fake_verbs_add("after", guid, 1);
+	/* Somebody lists the devices. */
+	assert_int_equal(rcm_device_get(fresh_guid(), -1, &two), -ENODEV);
+	assert_int_equal(rcm_device_get(guid, 1, &two), 0);
+	assert_ptr_equal(one, two);
+	rcm_device_put(one);
+	rcm_device_put(two);
+	assert_int_equal(rcm_fake_verbs_opens(renamed), 0);
+	retire(renamed);
+	assert_int_equal(rcm_fake_verbs_open_now(d), 0);
+}
+
 static void test_device_xrc_domain_is_shared(void **state)
 {
 	__be64 guid = fresh_guid();
@@ -298,6 +335,8 @@ int main(void)
 		T(test_device_of_repeated_guid_is_told_by_index),
 		T(test_device_of_same_guid_made_anew_is_not_mistaken_for_old),
 		T(test_device_without_memory_for_domain_is_closed_again),
+		T(test_device_that_does_not_tell_its_limits_is_what_that_said_and_closed),
+		T(test_device_renamed_is_the_one_that_is_open),
 		T(test_device_xrc_domain_is_shared),
 		T(test_device_list_leaves_out_what_cannot_be_opened),
 		T(test_device_opened_by_many_threads_is_one),
