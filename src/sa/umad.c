@@ -105,7 +105,14 @@ static int device_fd(const struct rcm_umad *umad)
 static int device_address(struct rcm_umad *umad, struct rcm_sa_address *ret_address)
 {
 	int ret = rcm_port_address(&umad->port, ret_address);
+	struct rcm_sa_port found;
 
+	/* Its device may have got another name; the descriptor is that port's still. */
+	if (ret == -ENODEV && !rcm_sa_port_by_gid(&umad->port.gid, &found)) {
+		found.gid = umad->port.gid;
+		umad->port = found;
+		ret = rcm_port_address(&umad->port, ret_address);
+	}
 	if (!ret)
 		ret_address->pkey_index = umad->pkey_index;
 	return ret;

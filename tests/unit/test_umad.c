@@ -4,11 +4,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <infiniband/umad.h>
+#include <stdio.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "base/limits.h"
 #include "base/sysfs.h"
+#include "fake_sysfs.h"
 #include "sa/umad.h"
 #include "sa/wire.h"
 #include "test.h"
@@ -270,6 +272,43 @@ static void test_umad_receive_from_a_device_that_is_gone_is_its_error(void **sta
 	assert_int_equal(rcm_umad_device.recv(umad, &message), -EIO);
 }
 
+static void port_add(const char *device)
+{
+	static const char *const files[][2] = {
+		{ "state", "4: ACTIVE" }, { "lid", "0x1" }, { "sm_lid", "0x7" }, { "sm_sl", "0" },
+		{ "gids/0", "fe80:0000:0000:0000:0000:0000:0000:0001" },
+	};
+	char path[128];
+
+	for (unsigned i = 0; i < sizeof(files) / sizeof(*files); i++) {
+		snprintf(path, sizeof(path), "class/infiniband/%s/ports/1/%s", device, files[i][0]);
+		rcm_fake_sysfs_add(path, files[i][1]);
+	}
+}
+
+static void test_umad_address_is_found_after_the_device_was_renamed(void **state)
+{
+	struct rcm_sa_address address = { 0 };
+	struct rcm_umad *other;
+
+	(void)state;
+	rcm_umad_device.close(umad);
+	lib.closed = 0;
+	rcm_sysfs_replace(rcm_fake_sysfs_new());
+	port_add("fake0");
+	assert_int_equal(rcm_umad_device.open(&(struct rcm_sa_port){
+		.device = "fake0", .number = 1, .gid = { { 0xfe, 0x80, [15] = 1 } } }, &other), 0);
+	assert_int_equal(rcm_umad_device.address(other, &address), 0);
+	rcm_fake_sysfs_done();
+	rcm_sysfs_replace(rcm_fake_sysfs_new());
+	assert_int_equal(rcm_umad_device.address(other, &address), -ENODEV);
+	port_add("renamed");
+	assert_int_equal(rcm_umad_device.address(other, &address), 0);
+	assert_int_equal(address.lid, 7);
+	rcm_fake_sysfs_done();
+	umad = other;
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -287,6 +326,7 @@ int main(void)
 		TEST(test_umad_receive_grows_for_a_table_and_shrinks_again),
 		TEST(test_umad_receive_of_more_than_the_limit_is_emsgsize_with_its_first_bytes),
 		TEST(test_umad_receive_from_a_device_that_is_gone_is_its_error),
+		TEST(test_umad_address_is_found_after_the_device_was_renamed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
