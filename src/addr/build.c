@@ -48,7 +48,7 @@ static void set_service(union rcm_sockaddr *sa, int port_space, uint16_t port)
 	rcm_sockaddr_set_port(sa, htons(port));
 }
 
-static struct sockaddr *place(struct block *block, const union rcm_sockaddr *sa, socklen_t *ret_len)
+static struct sockaddr *build_place(struct block *block, const union rcm_sockaddr *sa, socklen_t *ret_len)
 {
 	union rcm_sockaddr *to = block->addresses++;
 
@@ -58,7 +58,7 @@ static struct sockaddr *place(struct block *block, const union rcm_sockaddr *sa,
 }
 
 /* The source that fits: what the route said, else what the hints gave. */
-static const union rcm_sockaddr *source(const struct rcm_hints *hints, const struct rcm_result *result)
+static const union rcm_sockaddr *build_source(const struct rcm_hints *hints, const struct rcm_result *result)
 {
 	if (result->src.sa.sa_family)
 		return &result->src;
@@ -67,10 +67,10 @@ static const union rcm_sockaddr *source(const struct rcm_hints *hints, const str
 	return NULL;
 }
 
-static void fill(struct rdma_addrinfo *ai, const struct rcm_hints *hints, uint16_t port,
-		 const struct rcm_result *result, struct block *block)
+static void build_fill(struct rdma_addrinfo *ai, const struct rcm_hints *hints, uint16_t port,
+		       const struct rcm_result *result, struct block *block)
 {
-	const union rcm_sockaddr *src = source(hints, result);
+	const union rcm_sockaddr *src = build_source(hints, result);
 	union rcm_sockaddr dst = result->dst;
 
 	ai->ai_flags = hints->flags;
@@ -84,12 +84,12 @@ static void fill(struct rdma_addrinfo *ai, const struct rcm_hints *hints, uint16
 		set_service(&dst, ai->ai_port_space, port);
 	}
 	if (hints->flags & RAI_PASSIVE && !(hints->flags & RAI_SA)) {
-		ai->ai_src_addr = place(block, &dst, &ai->ai_src_len);
+		ai->ai_src_addr = build_place(block, &dst, &ai->ai_src_len);
 		return;
 	}
-	ai->ai_dst_addr = place(block, &dst, &ai->ai_dst_len);
+	ai->ai_dst_addr = build_place(block, &dst, &ai->ai_dst_len);
 	if (src)
-		ai->ai_src_addr = place(block, src, &ai->ai_src_len);
+		ai->ai_src_addr = build_place(block, src, &ai->ai_src_len);
 	if (result->routes) {
 		ai->ai_route = block->routes;
 		ai->ai_route_len = result->routes * sizeof(*block->routes);
@@ -111,7 +111,7 @@ int rcm_addrinfo_build(const struct rcm_hints *hints, uint16_t port, const struc
 		return ret;
 	first = block.entries;
 	for (unsigned i = 0; i < count; i++) {
-		fill(&first[i], hints, port, &results[i], &block);
+		build_fill(&first[i], hints, port, &results[i], &block);
 		first[i].ai_next = i + 1 < count ? &first[i + 1] : NULL;
 	}
 	if (canonname) {

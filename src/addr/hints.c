@@ -16,7 +16,7 @@ static bool family_is_known(int family)
 }
 
 /* 1: an unreliable transport, 0: a reliable one, -EINVAL: none that a CM ID can have. */
-static int is_datagram(const struct rcm_hints *h)
+static int hints_are_datagram(const struct rcm_hints *h)
 {
 	switch (h->qp_type) {
 	case 0:
@@ -52,7 +52,7 @@ static bool space_fits(int port_space, bool datagram)
 /* Where one of queue pair type and port space is given, the other follows. */
 static int settle_transport(struct rcm_hints *h)
 {
-	int datagram = is_datagram(h);
+	int datagram = hints_are_datagram(h);
 
 	if (datagram < 0)
 		return datagram;
@@ -65,7 +65,7 @@ static int settle_transport(struct rcm_hints *h)
 	return 0;
 }
 
-static int take(const struct rdma_addrinfo *hints, struct rcm_hints *h)
+static int hints_take(const struct rdma_addrinfo *hints, struct rcm_hints *h)
 {
 	if (hints->ai_flags & ~KNOWN_FLAGS || !family_is_known(hints->ai_family))
 		return -EINVAL;
@@ -120,7 +120,7 @@ int rcm_hints_check(const char *node, const char *service, const struct rdma_add
 	if (!node && !service && !hints)
 		return -EINVAL;
 	if (hints)
-		ret = take(hints, &h);
+		ret = hints_take(hints, &h);
 	if (!ret)
 		ret = h.flags & RAI_SA ? check_sa(node, service, &h) : check_name(node, service, &h);
 	if (!ret)

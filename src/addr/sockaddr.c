@@ -14,7 +14,7 @@
 static_assert(sizeof(struct sockaddr_ib) == 48, "the kernel's sockaddr_ib");
 
 /* Callers hand in addresses of any alignment and effective type. */
-static union rcm_sockaddr load(const struct sockaddr *sa)
+static union rcm_sockaddr sockaddr_load(const struct sockaddr *sa)
 {
 	union rcm_sockaddr u;
 
@@ -53,7 +53,7 @@ bool rcm_sockaddr_copy(union rcm_sockaddr *to, const struct sockaddr *from, sock
 
 uint16_t rcm_sockaddr_port(const struct sockaddr *sa)
 {
-	union rcm_sockaddr u = load(sa);
+	union rcm_sockaddr u = sockaddr_load(sa);
 
 	switch (u.sa.sa_family) {
 	case AF_INET:
@@ -88,7 +88,7 @@ void rcm_sockaddr_set_port(union rcm_sockaddr *sa, uint16_t port)
 
 bool rcm_sockaddr_equal(const struct sockaddr *a, const struct sockaddr *b)
 {
-	union rcm_sockaddr x = load(a), y = load(b);
+	union rcm_sockaddr x = sockaddr_load(a), y = sockaddr_load(b);
 
 	if (x.sa.sa_family != y.sa.sa_family)
 		return false;
@@ -108,7 +108,7 @@ bool rcm_sockaddr_equal(const struct sockaddr *a, const struct sockaddr *b)
 
 bool rcm_sockaddr_is_any(const struct sockaddr *sa)
 {
-	union rcm_sockaddr u = load(sa);
+	union rcm_sockaddr u = sockaddr_load(sa);
 
 	switch (u.sa.sa_family) {
 	case AF_INET:
@@ -140,7 +140,7 @@ static void print_in6(const struct sockaddr_in6 *in6, char *buf, size_t len)
 
 void rcm_sockaddr_print(const struct sockaddr *sa, char *buf, size_t len)
 {
-	union rcm_sockaddr u = load(sa);
+	union rcm_sockaddr u = sockaddr_load(sa);
 	char host[INET6_ADDRSTRLEN];
 
 	switch (u.sa.sa_family) {

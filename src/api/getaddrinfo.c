@@ -20,7 +20,7 @@ struct wait {
 };
 
 /* On the engine's thread. It signals under the lock: the waiter's frame is gone soon after. */
-static void completed(void *arg, struct rcm_outcome *outcome)
+static void waiter_completed(void *arg, struct rcm_outcome *outcome)
 {
 	struct wait *wait = arg;
 
@@ -31,13 +31,13 @@ static void completed(void *arg, struct rcm_outcome *outcome)
 	rcm_lock_release(&wait->lock);
 }
 
-static int ask(const struct rcm_question *question, struct rcm_outcome *ret_outcome) RCM_UNCHECKED
+static int waiter_ask(const struct rcm_question *question, struct rcm_outcome *ret_outcome) RCM_UNCHECKED
 {
 	struct wait wait = { .lock = RCM_LOCK_INIT, .cond = PTHREAD_COND_INITIALIZER };
 	struct rcm_request *request;
 	int ret;
 
-	ret = rcm_request_start(question, completed, &wait, &request);
+	ret = rcm_request_start(question, waiter_completed, &wait, &request);
 	if (ret)
 		return ret;
 	rcm_lock_acquire(&wait.lock);
@@ -51,7 +51,7 @@ static int ask(const struct rcm_question *question, struct rcm_outcome *ret_outc
 }
 
 /* A name's failure is an EAI_* code, negative too, but never one that says "see errno". */
-static int failure(const struct rcm_question *question, const struct rcm_outcome *outcome, int *ret_eai)
+static int outcome_failure(const struct rcm_question *question, const struct rcm_outcome *outcome, int *ret_eai)
 {
 	int eai = question->hints.flags & RAI_SA ? 0 : (int)outcome->arg;
 
@@ -98,11 +98,11 @@ int rdma_getaddrinfo(const char *node, const char *service, const struct rdma_ad
 		goto out;
 	}
 	if (!ret)
-		ret = ask(&question, &outcome);
+		ret = waiter_ask(&question, &outcome);
 	if (ret)
 		goto out;
 	if (outcome.status)
-		ret = failure(&question, &outcome, &eai);
+		ret = outcome_failure(&question, &outcome, &eai);
 	else
 		ret = rcm_answer_list(outcome.answer, &question.hints, outcome.port, res);
 	rcm_answer_put(outcome.answer);

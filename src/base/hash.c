@@ -15,7 +15,7 @@ enum { WORD_ROUNDS = 1, END_ROUNDS = 3 };
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static uint8_t key[16];
 
-static uint64_t rotated(uint64_t x, unsigned by)
+static uint64_t hash_rotated(uint64_t x, unsigned by)
 {
 	return x << by | x >> (64 - by);
 }
@@ -28,26 +28,26 @@ static uint64_t word_of(const uint8_t *bytes, size_t len)
 	return le64toh(word);
 }
 
-static void mix(uint64_t v[4], unsigned rounds)
+static void hash_mix(uint64_t v[4], unsigned rounds)
 {
 	while (rounds--) {
 		v[0] += v[1];
 		v[2] += v[3];
-		v[1] = rotated(v[1], 13) ^ v[0];
-		v[3] = rotated(v[3], 16) ^ v[2];
-		v[0] = rotated(v[0], 32);
+		v[1] = hash_rotated(v[1], 13) ^ v[0];
+		v[3] = hash_rotated(v[3], 16) ^ v[2];
+		v[0] = hash_rotated(v[0], 32);
 		v[2] += v[1];
 		v[0] += v[3];
-		v[1] = rotated(v[1], 17) ^ v[2];
-		v[3] = rotated(v[3], 21) ^ v[0];
-		v[2] = rotated(v[2], 32);
+		v[1] = hash_rotated(v[1], 17) ^ v[2];
+		v[3] = hash_rotated(v[3], 21) ^ v[0];
+		v[2] = hash_rotated(v[2], 32);
 	}
 }
 
-static void take(uint64_t v[4], uint64_t word, unsigned rounds)
+static void hash_take(uint64_t v[4], uint64_t word, unsigned rounds)
 {
 	v[3] ^= word;
-	mix(v, rounds);
+	hash_mix(v, rounds);
 	v[0] ^= word;
 }
 
@@ -62,15 +62,15 @@ uint64_t rcm_hash_with(const uint8_t with[16], unsigned word_rounds, unsigned en
 	size_t left = len;
 
 	for (; left >= 8; left -= 8, at += 8)
-		take(v, word_of(at, 8), word_rounds);
-	take(v, (uint64_t)len << 56 | word_of(at, left), word_rounds);
+		hash_take(v, word_of(at, 8), word_rounds);
+	hash_take(v, (uint64_t)len << 56 | word_of(at, left), word_rounds);
 	v[2] ^= 0xff;
-	mix(v, end_rounds);
+	hash_mix(v, end_rounds);
 	return v[0] ^ v[1] ^ v[2] ^ v[3];
 }
 
 /* The kernel's gift to each program stands in where there is no randomness yet, early in a boot. */
-static void make_key(void)
+static void hash_make_key(void)
 {
 	const void *gift = (const void *)getauxval(AT_RANDOM);
 
@@ -80,6 +80,6 @@ static void make_key(void)
 
 unsigned rcm_hash(const void *bytes, size_t len)
 {
-	pthread_once(&once, make_key);
+	pthread_once(&once, hash_make_key);
 	return (unsigned)rcm_hash_with(key, WORD_ROUNDS, END_ROUNDS, bytes, len);
 }

@@ -4,19 +4,19 @@
 
 #include <stddef.h>
 
-static bool before(const struct rcm_heap_node *a, const struct rcm_heap_node *b)
+static bool heap_before(const struct rcm_heap_node *a, const struct rcm_heap_node *b)
 {
 	return a->key != b->key ? a->key < b->key : a->tie < b->tie;
 }
 
 /* Joins two heaps whose roots have no siblings. */
-static struct rcm_heap_node *meld(struct rcm_heap_node *a, struct rcm_heap_node *b)
+static struct rcm_heap_node *heap_meld(struct rcm_heap_node *a, struct rcm_heap_node *b)
 {
 	struct rcm_heap_node *low, *high;
 
 	if (!a || !b)
 		return a ? a : b;
-	low = before(a, b) ? a : b;
+	low = heap_before(a, b) ? a : b;
 	high = low == a ? b : a;
 	high->next = low->child;
 	if (high->next)
@@ -38,7 +38,7 @@ static struct rcm_heap_node *meld_siblings(struct rcm_heap_node *first)
 		a->next = a->prev = NULL;
 		if (b)
 			b->next = b->prev = NULL;
-		a = meld(a, b);
+		a = heap_meld(a, b);
 		a->next = pairs;
 		pairs = a;
 	}
@@ -47,7 +47,7 @@ static struct rcm_heap_node *meld_siblings(struct rcm_heap_node *first)
 
 		pairs = a->next;
 		a->next = NULL;
-		all = meld(all, a);
+		all = heap_meld(all, a);
 	}
 	return all;
 }
@@ -55,7 +55,7 @@ static struct rcm_heap_node *meld_siblings(struct rcm_heap_node *first)
 void rcm_heap_push(struct rcm_heap *heap, struct rcm_heap_node *node, uint64_t key)
 {
 	*node = (struct rcm_heap_node){ .key = key, .tie = heap->pushed++ };
-	heap->root = meld(heap->root, node);
+	heap->root = heap_meld(heap->root, node);
 }
 
 void rcm_heap_remove(struct rcm_heap *heap, struct rcm_heap_node *node)
@@ -71,7 +71,7 @@ void rcm_heap_remove(struct rcm_heap *heap, struct rcm_heap_node *node)
 			node->prev->next = node->next;
 		if (node->next)
 			node->next->prev = node->prev;
-		heap->root = meld(heap->root, rest);
+		heap->root = heap_meld(heap->root, rest);
 	}
 	node->child = node->next = node->prev = NULL;
 }

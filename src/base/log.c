@@ -15,7 +15,7 @@ static const char *const names[] = { "off", "error", "info", "trace" };
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static enum rcm_log_level wanted;
 
-static void read_environment(void)
+static void log_read_environment(void)
 {
 	const char *text = secure_getenv("RAI_LOG");
 
@@ -26,7 +26,7 @@ static void read_environment(void)
 
 bool rcm_log_wants(enum rcm_log_level level)
 {
-	pthread_once(&once, read_environment);
+	pthread_once(&once, log_read_environment);
 	return level <= wanted;
 }
 

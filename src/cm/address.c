@@ -10,21 +10,21 @@
 #include "cm/id.h"
 #include "cm/kernel.h"
 
-static int send_resolve_addr(struct rcm_id *id, const union rcm_sockaddr *src, const union rcm_sockaddr *dst,
-			     int timeout_ms)
+static int address_send(struct rcm_id *id, const union rcm_sockaddr *src, const union rcm_sockaddr *dst,
+			int timeout_ms)
 {
 	return rcm_kernel_give(id, rcm_ucma_resolve_addr, src ? &src->sa : NULL,
 			       src ? rcm_sockaddr_len(src->sa.sa_family) : 0, &dst->sa,
 			       rcm_sockaddr_len(dst->sa.sa_family), (uint32_t)timeout_ms);
 }
 
-static int send_resolve_route(struct rcm_id *id, int timeout_ms)
+static int address_send_route(struct rcm_id *id, int timeout_ms)
 {
 	return rcm_kernel_give(id, rcm_ucma_resolve_route, (uint32_t)timeout_ms);
 }
 
 /* The application's view of where it goes, until the kernel's comes with the event. */
-static void set_destination(struct rcm_id *id, const union rcm_sockaddr *dst)
+static void address_set_destination(struct rcm_id *id, const union rcm_sockaddr *dst)
 {
 	rcm_lock_acquire(&id->lock);
 	memcpy(&id->pub.route.addr.dst_storage, dst, sizeof(*dst));
@@ -41,12 +41,12 @@ int rcm_address_resolve(struct rcm_id *id, const struct sockaddr *src, const str
 	if (!rcm_sockaddr_copy(&to, dst, 0) || (src && !rcm_sockaddr_copy(&from, src, 0)))
 		return -EAFNOSUPPORT;
 	/* Before the command: its event may be delivered by another thread before this one goes on. */
-	set_destination(id, &to);
-	return send_resolve_addr(id, src ? &from : NULL, &to, timeout_ms);
+	address_set_destination(id, &to);
+	return address_send(id, src ? &from : NULL, &to, timeout_ms);
 }
 
 /* True where the address has to be resolved first: *ret_dst. */
-static bool claim_address(struct rcm_id *id, int timeout_ms, union rcm_sockaddr *ret_dst)
+static bool chain_begin(struct rcm_id *id, int timeout_ms, union rcm_sockaddr *ret_dst)
 {
 	bool due;
 
@@ -63,7 +63,7 @@ static bool claim_address(struct rcm_id *id, int timeout_ms, union rcm_sockaddr 
 }
 
 /* Whether a route waits for this address; *ret_timeout_ms of it. */
-static bool end_chain(struct rcm_id *id, int *ret_timeout_ms)
+static bool chain_end(struct rcm_id *id, int *ret_timeout_ms)
 {
 	bool chained;
 
@@ -80,15 +80,15 @@ int rcm_address_resolve_route(struct rcm_id *id, int timeout_ms)
 	union rcm_sockaddr dst;
 	int ret;
 
-	if (!claim_address(id, timeout_ms, &dst))
-		return send_resolve_route(id, timeout_ms);
-	ret = send_resolve_addr(id, NULL, &dst, timeout_ms);
+	if (!chain_begin(id, timeout_ms, &dst))
+		return address_send_route(id, timeout_ms);
+	ret = address_send(id, NULL, &dst, timeout_ms);
 	if (ret)
-		set_destination(id, &dst);
+		address_set_destination(id, &dst);
 	return ret;
 }
 
-static int deliver_address(struct rcm_event *event)
+static int address_deliver(struct rcm_event *event)
 {
 	struct rcm_id *id = event->id;
 	int timeout_ms, ret = rcm_attach(id);
@@ -97,30 +97,30 @@ static int deliver_address(struct rcm_event *event)
 	if (ret && rcm_id_is_dead(id))
 		return ret;
 	rcm_kernel_event_param(event, id);
-	if (!end_chain(id, &timeout_ms)) {
+	if (!chain_end(id, &timeout_ms)) {
 		if (ret)
 			rcm_event_retype(event, RDMA_CM_EVENT_ADDR_ERROR, ret);
 		return 0;
 	}
 	if (!ret)
-		ret = send_resolve_route(id, timeout_ms);
+		ret = address_send_route(id, timeout_ms);
 	if (!ret)
 		return -EINPROGRESS;
 	rcm_event_retype(event, RDMA_CM_EVENT_ROUTE_ERROR, ret);
 	return 0;
 }
 
-static int deliver_no_address(struct rcm_event *event)
+static int address_deliver_error(struct rcm_event *event)
 {
 	int timeout_ms;
 
 	rcm_kernel_event_param(event, event->id);
-	if (end_chain(event->id, &timeout_ms))
+	if (chain_end(event->id, &timeout_ms))
 		rcm_event_retype(event, RDMA_CM_EVENT_ROUTE_ERROR, event->pub.status);
 	return 0;
 }
 
-static int deliver_route(struct rcm_event *event)
+static int address_deliver_route(struct rcm_event *event)
 {
 	int ret = rcm_attach_paths(event->id);
 
@@ -133,7 +133,7 @@ static int deliver_route(struct rcm_event *event)
 }
 
 /* Which step, and why, where the status alone is hard to read. */
-static const char *text(const struct rcm_event *event)
+static const char *address_text(const struct rcm_event *event)
 {
 	switch (event->pub.status) {
 	case -ENODEV:
@@ -153,25 +153,19 @@ static const char *text(const struct rcm_event *event)
 }
 
 const struct rcm_event_ops rcm_address_resolved_ops = {
-	.name = "address",
-	.deliver = deliver_address,
-	.drop = rcm_event_drop,
-	.text = text,
+	.deliver = address_deliver,
+	.text = address_text,
 	.free = rcm_kernel_event_free,
 };
 
 const struct rcm_event_ops rcm_address_error_ops = {
-	.name = "no address",
-	.deliver = deliver_no_address,
-	.drop = rcm_event_drop,
-	.text = text,
+	.deliver = address_deliver_error,
+	.text = address_text,
 	.free = rcm_kernel_event_free,
 };
 
 const struct rcm_event_ops rcm_address_route_ops = {
-	.name = "route",
-	.deliver = deliver_route,
-	.drop = rcm_event_drop,
-	.text = text,
+	.deliver = address_deliver_route,
+	.text = address_text,
 	.free = rcm_kernel_event_free,
 };

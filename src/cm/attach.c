@@ -23,7 +23,7 @@ struct rcm_device *rcm_attach_device(struct rcm_id *id)
 }
 
 /* Gives the id its device, unless it has one: the reference is taken over. */
-static void set_device(struct rcm_id *id, struct rcm_device *device)
+static void attach_set_device(struct rcm_id *id, struct rcm_device *device)
 {
 	bool taken = false;
 
@@ -42,7 +42,7 @@ static void set_device(struct rcm_id *id, struct rcm_device *device)
 		rcm_device_put(device);
 }
 
-static int open_device(struct rcm_id *id, const struct rcm_ucma_addr *addr)
+static int attach_open_device(struct rcm_id *id, const struct rcm_ucma_addr *addr)
 {
 	struct rcm_device *device;
 	int ret;
@@ -57,11 +57,11 @@ static int open_device(struct rcm_id *id, const struct rcm_ucma_addr *addr)
 			 (long long)addr->device_index, -ret);
 		return ret == -ENOMEM ? ret : -ENODEV;
 	}
-	set_device(id, device);
+	attach_set_device(id, device);
 	return 0;
 }
 
-static void copy_gid(union ibv_gid *to, const struct sockaddr_storage *from)
+static void attach_copy_gid(union ibv_gid *to, const struct sockaddr_storage *from)
 {
 	const struct sockaddr_ib *ib = (const struct sockaddr_ib *)(const void *)from;
 
@@ -69,7 +69,7 @@ static void copy_gid(union ibv_gid *to, const struct sockaddr_storage *from)
 		memcpy(to->raw, ib->sib_addr.sib_raw, sizeof(to->raw));
 }
 
-static int query_gids(struct rcm_id *id)
+static int attach_query_gids(struct rcm_id *id)
 {
 	struct rdma_ib_addr *gids = &id->pub.route.addr.addr.ibaddr;
 	struct rcm_ucma_addr addr;
@@ -79,8 +79,8 @@ static int query_gids(struct rcm_id *id)
 	if (ret)
 		return ret;
 	rcm_lock_acquire(&id->lock);
-	copy_gid(&gids->sgid, &addr.src);
-	copy_gid(&gids->dgid, &addr.dst);
+	attach_copy_gid(&gids->sgid, &addr.src);
+	attach_copy_gid(&gids->dgid, &addr.dst);
 	gids->pkey = addr.pkey;
 	rcm_lock_release(&id->lock);
 	return 0;
@@ -94,7 +94,7 @@ int rcm_attach(struct rcm_id *id)
 	ret = rcm_kernel_give(id, rcm_ucma_query_addr, &addr);
 	if (ret)
 		return ret;
-	ret = open_device(id, &addr);
+	ret = attach_open_device(id, &addr);
 	if (ret)
 		return ret;
 	rcm_lock_acquire(&id->lock);
@@ -102,10 +102,10 @@ int rcm_attach(struct rcm_id *id)
 	id->pub.route.addr.dst_storage = addr.dst;
 	id->pub.port_num = addr.port;
 	rcm_lock_release(&id->lock);
-	return addr.node_guid ? query_gids(id) : 0;
+	return addr.node_guid ? attach_query_gids(id) : 0;
 }
 
-static void set_paths(struct rcm_id *id, struct ibv_sa_path_rec *paths, int count)
+static void attach_set_paths(struct rcm_id *id, struct ibv_sa_path_rec *paths, int count)
 {
 	struct ibv_sa_path_rec *old;
 
@@ -134,7 +134,7 @@ int rcm_attach_paths(struct rcm_id *id)
 	}
 	for (uint32_t i = 0; i < count; i++)
 		rcm_ucma_path_decode(&data[i].path, &paths[i]);
-	set_paths(id, paths, (int)count);
+	attach_set_paths(id, paths, (int)count);
 	return 0;
 }
 
@@ -142,7 +142,7 @@ void rcm_detach(struct rcm_id *id)
 {
 	struct rcm_device *device;
 
-	set_paths(id, NULL, 0);
+	attach_set_paths(id, NULL, 0);
 	rcm_lock_acquire(&id->queues);
 	rcm_lock_acquire(&id->lock);
 	device = id->device;

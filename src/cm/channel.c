@@ -21,7 +21,7 @@ enum { KERNEL_LOOK_EVERY = 16 };
 /* Which of the two descriptors under pub.fd. */
 enum { OWN, KERNEL };
 
-static int watch(struct rcm_channel *channel, int fd, uint64_t which, uint32_t events)
+static int channel_watch(struct rcm_channel *channel, int fd, uint64_t which, uint32_t events)
 {
 	struct epoll_event e = { .events = events, .data.u64 = which };
 
@@ -48,12 +48,12 @@ static int open_descriptors(struct rcm_channel *channel)
 	channel->due_fd = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (channel->due_fd < 0)
 		return rcm_errno();
-	ret = watch(channel, channel->due_fd, OWN, 0);
+	ret = channel_watch(channel, channel->due_fd, OWN, 0);
 	if (ret)
 		return ret;
 	ret = rcm_ucma_open(&channel->ucma);
 	if (!ret)
-		return watch(channel, channel->ucma.fd, KERNEL, EPOLLIN);
+		return channel_watch(channel, channel->ucma.fd, KERNEL, EPOLLIN);
 	return ret == -EMFILE || ret == -ENFILE || ret == -ENOMEM ? ret : 0;
 }
 
@@ -310,7 +310,7 @@ void rcm_channel_look_again_locked(struct rcm_channel *channel)
 	if (channel->ucma.fd < 0)
 		return;
 	epoll_ctl(channel->pub.fd, EPOLL_CTL_DEL, channel->ucma.fd, NULL);
-	watch(channel, channel->ucma.fd, KERNEL, EPOLLIN);
+	channel_watch(channel, channel->ucma.fd, KERNEL, EPOLLIN);
 }
 
 void rcm_channel_close(struct rcm_channel *channel)

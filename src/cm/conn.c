@@ -17,7 +17,7 @@
 enum { RETRIES_MOST = 7 };
 
 /* Reads and atomics in flight: 255 asks for what the device can do; more than that is refused, of RDMA_PS_TCP. */
-static int depths_complete(struct rcm_id *id, struct rdma_conn_param *param)
+static int conn_complete_depths(struct rcm_id *id, struct rdma_conn_param *param)
 {
 	struct rcm_depths most = rcm_attach_depths(id);
 
@@ -34,7 +34,7 @@ static int depths_complete(struct rcm_id *id, struct rdma_conn_param *param)
 }
 
 /* Parameters to be sent: the caller's, or the most there is. Who has no QP names one: of RDMA_PS_TCP it has to. */
-static int param_init(struct rcm_id *id, const struct rdma_conn_param *param, struct rdma_conn_param *ret_sent)
+static int conn_init_param(struct rcm_id *id, const struct rdma_conn_param *param, struct rdma_conn_param *ret_sent)
 {
 	*ret_sent = (struct rdma_conn_param){
 		.responder_resources = RDMA_MAX_RESP_RES, .initiator_depth = RDMA_MAX_INIT_DEPTH, .flow_control = 1,
@@ -47,7 +47,7 @@ static int param_init(struct rcm_id *id, const struct rdma_conn_param *param, st
 }
 
 /* The id's QP, where it has one, is what is connected; else the one that the caller names. */
-static void name_qp(struct rcm_id *id, struct rdma_conn_param *param)
+static void conn_name_qp(struct rcm_id *id, struct rdma_conn_param *param)
 {
 	rcm_lock_acquire(&id->queues);
 	if (id->pub.qp) {
@@ -64,21 +64,21 @@ int rcm_conn_connect(struct rcm_id *id, const struct rdma_conn_param *param)
 	struct rcm_ucma_ece ece;
 	int ret;
 
-	ret = param_init(id, param, &sent);
+	ret = conn_init_param(id, param, &sent);
 	if (!ret)
-		ret = depths_complete(id, &sent);
+		ret = conn_complete_depths(id, &sent);
 	if (!ret)
 		ret = rcm_ep_prepend_data(id, &sent, data);
 	if (!ret)
 		ret = rcm_ece_to_offer(id, &ece);
 	if (ret)
 		return ret;
-	name_qp(id, &sent);
+	conn_name_qp(id, &sent);
 	return rcm_kernel_give(id, rcm_ucma_connect, &sent, ece);
 }
 
 /* What the caller leaves open is as the request asks for it. */
-static int complete_accept(struct rcm_id *id, struct rdma_conn_param *param)
+static int conn_complete_accept(struct rcm_id *id, struct rdma_conn_param *param)
 {
 	rcm_lock_acquire(&id->lock);
 	if (param->responder_resources == RDMA_MAX_RESP_RES)
@@ -86,10 +86,10 @@ static int complete_accept(struct rcm_id *id, struct rdma_conn_param *param)
 	if (param->initiator_depth == RDMA_MAX_INIT_DEPTH)
 		param->initiator_depth = id->conn.initiator_depth;
 	rcm_lock_release(&id->lock);
-	return depths_complete(id, param);
+	return conn_complete_depths(id, param);
 }
 
-static int send_accept(struct rcm_id *id, const struct rdma_conn_param *param, struct rcm_ucma_ece ece)
+static int conn_send_accept(struct rcm_id *id, const struct rdma_conn_param *param, struct rcm_ucma_ece ece)
 {
 	return rcm_kernel_give(id, rcm_ucma_accept, id->uid, param, ece);
 }
@@ -101,9 +101,9 @@ int rcm_conn_accept(struct rcm_id *id, const struct rdma_conn_param *param)
 	struct rdma_conn_param sent;
 	int ret;
 
-	ret = param_init(id, param, &sent);
+	ret = conn_init_param(id, param, &sent);
 	if (!ret)
-		ret = complete_accept(id, &sent);
+		ret = conn_complete_accept(id, &sent);
 	if (ret)
 		return ret;
 	if (moved)
@@ -113,8 +113,8 @@ int rcm_conn_accept(struct rcm_id *id, const struct rdma_conn_param *param)
 	if (!ret && !rcm_id_is_ud(id))
 		ret = rcm_ece_to_answer(id, &ece);
 	if (!ret) {
-		name_qp(id, &sent);
-		ret = send_accept(id, &sent, ece);
+		conn_name_qp(id, &sent);
+		ret = conn_send_accept(id, &sent, ece);
 	}
 	if (ret && moved)
 		rcm_queues_set_error(id);
@@ -125,7 +125,7 @@ int rcm_conn_establish(struct rcm_id *id)
 {
 	if (rcm_queues_have_qp(id))
 		return -EINVAL;
-	return send_accept(id, NULL, (struct rcm_ucma_ece){ 0 });
+	return conn_send_accept(id, NULL, (struct rcm_ucma_ece){ 0 });
 }
 
 int rcm_conn_reject(struct rcm_id *id, uint8_t reason, const void *data, uint8_t len)
@@ -145,7 +145,7 @@ int rcm_conn_notify(struct rcm_id *id, enum ibv_event_type event)
 	return rcm_kernel_give(id, rcm_ucma_notify, event);
 }
 
-static bool has_failed(struct rcm_id *id)
+static bool conn_has_failed(struct rcm_id *id)
 {
 	bool failed;
 
@@ -156,7 +156,7 @@ static bool has_failed(struct rcm_id *id)
 }
 
 /* The peer accepted, and our half can't follow: it is told so, and the application. */
-static void fail(struct rcm_event *event, int status)
+static void conn_fail(struct rcm_event *event, int status)
 {
 	struct rcm_id *id = event->id;
 
@@ -169,7 +169,7 @@ static void fail(struct rcm_event *event, int status)
 }
 
 /* With a QP the handshake is ended here, and the application sees an established connection. */
-static int deliver_response(struct rcm_event *event)
+static int conn_deliver_response(struct rcm_event *event)
 {
 	struct rcm_id *id = event->id;
 	int ret;
@@ -182,17 +182,17 @@ static int deliver_response(struct rcm_event *event)
 	if (!ret)
 		ret = rcm_queues_connect(id, RCM_QUEUES_AS_NEGOTIATED, RCM_QUEUES_AS_NEGOTIATED);
 	if (!ret)
-		ret = send_accept(id, NULL, (struct rcm_ucma_ece){ 0 });
+		ret = conn_send_accept(id, NULL, (struct rcm_ucma_ece){ 0 });
 	if (ret && rcm_id_is_dead(id))
 		return ret;
 	if (ret)
-		fail(event, ret);
+		conn_fail(event, ret);
 	else
 		rcm_event_retype(event, RDMA_CM_EVENT_ESTABLISHED, 0);
 	return 0;
 }
 
-static int deliver_plain(struct rcm_event *event)
+static int conn_deliver_plain(struct rcm_event *event)
 {
 	rcm_kernel_event_param(event, event->id);
 	return 0;
@@ -211,44 +211,40 @@ int rcm_conn_complete_disconnect(struct rcm_id *id)
 	return 0;
 }
 
-static int deliver_disconnected(struct rcm_event *event)
+static int conn_deliver_disconnected(struct rcm_event *event)
 {
 	struct rcm_id *id = event->id;
 
-	if (has_failed(id))
+	if (conn_has_failed(id))
 		return -ECANCELED;
 	rcm_lock_acquire(&id->lock);
 	id->conn.over = true;
 	rcm_lock_release(&id->lock);
-	return deliver_plain(event);
+	return conn_deliver_plain(event);
 }
 
-static int deliver_rejected(struct rcm_event *event)
+static int conn_deliver_rejected(struct rcm_event *event)
 {
-	if (has_failed(event->id))
+	if (conn_has_failed(event->id))
 		return -ECANCELED;
 	rcm_queues_set_error(event->id);
-	return deliver_plain(event);
+	return conn_deliver_plain(event);
 }
 
-static int deliver_removal(struct rcm_event *event)
+static int conn_deliver_removal(struct rcm_event *event)
 {
 	struct rcm_device *device = rcm_attach_device(event->id);
 
 	if (device)
 		rcm_device_set_removed(device);
-	return deliver_plain(event);
+	return conn_deliver_plain(event);
 }
 
-#define KERNEL_EVENT_OPS(words, how) { \
-	.name = words, .deliver = how, .drop = rcm_event_drop, .text = rcm_event_no_text, \
-	.free = rcm_kernel_event_free, \
-}
+#define KERNEL_EVENT_OPS(how) { .deliver = how, .free = rcm_kernel_event_free }
 
-const struct rcm_event_ops rcm_conn_response_ops = KERNEL_EVENT_OPS("response", deliver_response);
-const struct rcm_event_ops rcm_conn_established_ops = KERNEL_EVENT_OPS("established", deliver_plain);
-const struct rcm_event_ops rcm_conn_rejected_ops = KERNEL_EVENT_OPS("rejected", deliver_rejected);
-const struct rcm_event_ops rcm_conn_disconnected_ops =
-	KERNEL_EVENT_OPS("disconnected", deliver_disconnected);
-const struct rcm_event_ops rcm_conn_removal_ops = KERNEL_EVENT_OPS("removal", deliver_removal);
-const struct rcm_event_ops rcm_conn_plain_ops = KERNEL_EVENT_OPS("plain", deliver_plain);
+const struct rcm_event_ops rcm_conn_response_ops = KERNEL_EVENT_OPS(conn_deliver_response);
+const struct rcm_event_ops rcm_conn_established_ops = KERNEL_EVENT_OPS(conn_deliver_plain);
+const struct rcm_event_ops rcm_conn_rejected_ops = KERNEL_EVENT_OPS(conn_deliver_rejected);
+const struct rcm_event_ops rcm_conn_disconnected_ops = KERNEL_EVENT_OPS(conn_deliver_disconnected);
+const struct rcm_event_ops rcm_conn_removal_ops = KERNEL_EVENT_OPS(conn_deliver_removal);
+const struct rcm_event_ops rcm_conn_plain_ops = KERNEL_EVENT_OPS(conn_deliver_plain);

@@ -17,7 +17,7 @@
 enum { STEP_TIMEOUT_MS = 2000 };
 
 /* The QP is of the id's type, whatever attr says; attr gets what the device gave, and stays as it is on failure. */
-static int create_qp(struct rcm_id *id, struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
+static int endpoint_create_qp(struct rcm_id *id, struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 {
 	struct ibv_qp_init_attr_ex ex = { 0 };
 	int ret;
@@ -43,11 +43,11 @@ int rcm_ep_create_qp(struct rcm_id *listener, struct rcm_id *id)
 	if (!ep || !ep->has_attr)
 		return 0;
 	attr = ep->attr;
-	return create_qp(id, ep->pd, &attr);
+	return endpoint_create_qp(id, ep->pd, &attr);
 }
 
-static int ep_attach(struct rcm_id *id, const struct rdma_addrinfo *res, struct ibv_pd *pd,
-		     const struct ibv_qp_init_attr *attr)
+static int endpoint_attach(struct rcm_id *id, const struct rdma_addrinfo *res, struct ibv_pd *pd,
+			   const struct ibv_qp_init_attr *attr)
 {
 	struct rcm_ep *ep = calloc(1, sizeof(*ep));
 
@@ -70,7 +70,7 @@ static int ep_attach(struct rcm_id *id, const struct rdma_addrinfo *res, struct 
 	return 0;
 }
 
-static int resolve_route(struct rcm_id *id, const struct rdma_addrinfo *res)
+static int endpoint_resolve_route(struct rcm_id *id, const struct rdma_addrinfo *res)
 {
 	int ret;
 
@@ -81,16 +81,16 @@ static int resolve_route(struct rcm_id *id, const struct rdma_addrinfo *res)
 	return ret ? ret : rcm_sync_complete(id, RCM_SYNC_ROUTE);
 }
 
-static int prepare_active(struct rcm_id *id, const struct rdma_addrinfo *res, struct ibv_pd *pd,
-			  struct ibv_qp_init_attr *attr)
+static int endpoint_prepare(struct rcm_id *id, const struct rdma_addrinfo *res, struct ibv_pd *pd,
+			    struct ibv_qp_init_attr *attr)
 {
 	int ret = rcm_address_resolve(id, res->ai_src_addr, res->ai_dst_addr, STEP_TIMEOUT_MS);
 
 	if (!ret)
 		ret = rcm_sync_complete(id, RCM_SYNC_ADDRESS);
 	if (!ret)
-		ret = resolve_route(id, res);
-	return ret || !attr ? ret : create_qp(id, pd, attr);
+		ret = endpoint_resolve_route(id, res);
+	return ret || !attr ? ret : endpoint_create_qp(id, pd, attr);
 }
 
 int rcm_ep_new(const struct rdma_addrinfo *res, struct ibv_pd *pd, struct ibv_qp_init_attr *attr,
@@ -106,9 +106,9 @@ int rcm_ep_new(const struct rdma_addrinfo *res, struct ibv_pd *pd, struct ibv_qp
 			 (enum ibv_qp_type)res->ai_qp_type, &id);
 	if (ret)
 		return ret;
-	ret = ep_attach(id, res, passive ? pd : NULL, passive ? attr : NULL);
+	ret = endpoint_attach(id, res, passive ? pd : NULL, passive ? attr : NULL);
 	if (!ret)
-		ret = passive ? rcm_id_bind(id, res->ai_src_addr) : prepare_active(id, res, pd, attr);
+		ret = passive ? rcm_id_bind(id, res->ai_src_addr) : endpoint_prepare(id, res, pd, attr);
 	if (ret)
 		rcm_id_destroy(id);
 	else

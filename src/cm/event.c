@@ -11,24 +11,21 @@
 
 int rcm_event_deliver(struct rcm_event *event)
 {
-	(void)event;
-	return 0;
+	return event->ops->deliver ? event->ops->deliver(event) : 0;
 }
 
-void rcm_event_drop(struct rcm_event *event)
+static void event_drop(struct rcm_event *event)
 {
-	(void)event;
+	if (event->ops->drop)
+		event->ops->drop(event);
 }
 
-const char *rcm_event_no_text(const struct rcm_event *event)
+static void event_free(struct rcm_event *event)
 {
-	(void)event;
-	return NULL;
-}
-
-void rcm_event_free(struct rcm_event *event)
-{
-	free(event);
+	if (event->ops->free)
+		event->ops->free(event);
+	else
+		free(event);
 }
 
 /* Its ack counts down what its taking counted up. */
@@ -58,13 +55,7 @@ void rcm_kernel_event_free(struct rcm_event *event)
 	free(kernel);
 }
 
-static const struct rcm_event_ops user_ops = {
-	.name = "user",
-	.deliver = rcm_event_deliver,
-	.drop = rcm_event_drop,
-	.text = rcm_event_no_text,
-	.free = rcm_event_free,
-};
+static const struct rcm_event_ops user_ops = { 0 };
 
 int rcm_event_new_user(struct rcm_id *id, int status, uint64_t arg, struct rcm_event **ret_event)
 {
@@ -91,7 +82,7 @@ void rcm_event_ack(struct rcm_event *event)
 	enum rdma_cm_event_type type = event->pub.event;
 	struct rcm_id *id = event->id;
 
-	event->ops->free(event);
+	event_free(event);
 	rcm_id_acked(id, type);
 	rcm_id_put(id);
 }
@@ -100,14 +91,14 @@ void rcm_event_discard(struct rcm_event *event)
 {
 	struct rcm_id *id = event->id;
 
-	event->ops->drop(event);
-	event->ops->free(event);
+	event_drop(event);
+	event_free(event);
 	rcm_id_put(id);
 }
 
 void rcm_event_untake(struct rcm_event *event)
 {
-	event->ops->drop(event);
+	event_drop(event);
 	rcm_event_ack(event);
 }
 
@@ -153,7 +144,7 @@ const char *rcm_event_name(enum rdma_cm_event_type type)
 
 int rcm_event_text(const struct rcm_event *event, char *buf, size_t len)
 {
-	const char *words = event->ops->text(event);
+	const char *words = event->ops->text ? event->ops->text(event) : NULL;
 	int status = event->pub.status;
 
 	if (words)

@@ -16,10 +16,8 @@ struct rcm_event;
 struct rcm_id;
 TAILQ_HEAD(rcm_event_list, rcm_event);
 
-/* What events of one kind do on their way. Every slot is filled; rcm_event_* below are the plain ones. */
+/* What events of one kind do on their way; a slot that is NULL: nothing but what any event does. */
 struct rcm_event_ops {
-	const char *name;
-
 	/* On the thread that takes the event, with no lock held, the event being counted on its id already: completes
 	 * event->pub and the id. 0; or -errno: it is for nobody after all, and goes the way of drop() and free(). */
 	int (*deliver)(struct rcm_event *event);
@@ -32,7 +30,7 @@ struct rcm_event_ops {
 	 * does. */
 	const char *(*text)(const struct rcm_event *event);
 
-	/* Frees its memory; nothing else. */
+	/* Frees its memory; nothing else. NULL: free(3). */
 	void (*free)(struct rcm_event *event);
 };
 
@@ -65,11 +63,8 @@ static inline struct rcm_event *rcm_event_of(struct rdma_cm_event *event)
 	return (struct rcm_event *)(void *)event;
 }
 
-/* Plain slots: pub is complete as it is; nothing to take back; no words; free(3). */
+/* An event was taken: as deliver() of its ops. */
 int rcm_event_deliver(struct rcm_event *event);
-void rcm_event_drop(struct rcm_event *event);
-const char *rcm_event_no_text(const struct rcm_event *event);
-void rcm_event_free(struct rcm_event *event);
 
 /* Makes another type of an event that was taken. */
 void rcm_event_retype(struct rcm_event *event, enum rdma_cm_event_type type, int status);

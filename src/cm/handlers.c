@@ -9,17 +9,14 @@
 #include "cm/listen.h"
 #include "cm/mcast.h"
 
-static int deliver_to_nobody(struct rcm_event *event)
+static int handlers_deliver_to_nobody(struct rcm_event *event)
 {
 	(void)event;
 	return -ENOSYS;
 }
 
 static const struct rcm_event_ops unhandled_ops = {
-	.name = "unhandled",
-	.deliver = deliver_to_nobody,
-	.drop = rcm_event_drop,
-	.text = rcm_event_no_text,
+	.deliver = handlers_deliver_to_nobody,
 	.free = rcm_kernel_event_free,
 };
 

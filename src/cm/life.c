@@ -15,7 +15,7 @@
 #include "cm/mcast.h"
 #include "cm/sync.h"
 
-static bool is_port_space(enum rdma_port_space ps)
+static bool life_knows_port_space(enum rdma_port_space ps)
 {
 	return ps == RDMA_PS_TCP || ps == RDMA_PS_UDP || ps == RDMA_PS_IB || ps == RDMA_PS_IPOIB;
 }
@@ -27,7 +27,7 @@ int rcm_id_new(struct rcm_channel *channel, void *context, enum rdma_port_space 
 	struct rcm_id *id;
 	int ret;
 
-	if (!is_port_space(ps))
+	if (!life_knows_port_space(ps))
 		return -EINVAL;
 	ret = sync ? rcm_channel_new(&channel) : 0;
 	if (ret)
@@ -69,7 +69,7 @@ int rcm_id_new_of_handle(struct rcm_channel *channel, uint32_t handle, enum rdma
 	return ret;
 }
 
-static void free_endpoint(struct rcm_id *id)
+static void life_free_endpoint(struct rcm_id *id)
 {
 	struct rcm_ep *ep;
 
@@ -104,7 +104,7 @@ int rcm_id_destroy(struct rcm_id *id)
 	rcm_sync_ack(id);
 	rcm_id_wait_acked(id);
 	rcm_detach(id);
-	free_endpoint(id);
+	life_free_endpoint(id);
 	if (sync)
 		rcm_channel_close(channel);
 	rcm_channel_put(channel);
@@ -112,7 +112,7 @@ int rcm_id_destroy(struct rcm_id *id)
 	return 0;
 }
 
-static int bind_in_kernel(struct rcm_id *id, const union rcm_sockaddr *addr)
+static int life_bind_in_kernel(struct rcm_id *id, const union rcm_sockaddr *addr)
 {
 	int ret = rcm_kernel_give(id, rcm_ucma_bind, &addr->sa, rcm_sockaddr_len(addr->sa.sa_family));
 
@@ -120,7 +120,7 @@ static int bind_in_kernel(struct rcm_id *id, const union rcm_sockaddr *addr)
 }
 
 /* Without the kernel's rdma_cm there is one kind of address that can be bound: an InfiniBand port's GID. */
-static int bind_here(struct rcm_id *id, union rcm_sockaddr *addr)
+static int life_bind_here(struct rcm_id *id, union rcm_sockaddr *addr)
 {
 	struct rcm_sa_port port;
 	int ret;
@@ -139,7 +139,7 @@ static int bind_here(struct rcm_id *id, union rcm_sockaddr *addr)
 }
 
 /* True, and the id is marked as bound, where it was not yet. */
-static bool claim_bind(struct rcm_id *id)
+static bool life_claim_bind(struct rcm_id *id)
 {
 	bool claimed;
 
@@ -157,9 +157,9 @@ int rcm_id_bind(struct rcm_id *id, const struct sockaddr *from)
 
 	if (!rcm_sockaddr_copy(&addr, from, 0))
 		return -EAFNOSUPPORT;
-	if (!claim_bind(id))
+	if (!life_claim_bind(id))
 		return -EINVAL;
-	ret = rcm_kernel_has(id) ? bind_in_kernel(id, &addr) : bind_here(id, &addr);
+	ret = rcm_kernel_has(id) ? life_bind_in_kernel(id, &addr) : life_bind_here(id, &addr);
 	if (ret) {
 		rcm_lock_acquire(&id->lock);
 		id->bound = false;

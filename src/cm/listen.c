@@ -24,25 +24,25 @@ int rcm_listen(struct rcm_id *id, int backlog)
 	return ret ? ret : rcm_attach(id);
 }
 
-static uint8_t lesser(uint8_t a, uint8_t b)
+static uint8_t depth_lesser(uint8_t a, uint8_t b)
 {
 	return a < b ? a : b;
 }
 
 /* What an accept without numbers of its own will say. */
-static void keep_depths(struct rcm_id *id, const struct rdma_conn_param *asked)
+static void listen_keep_depths(struct rcm_id *id, const struct rdma_conn_param *asked)
 {
 	struct rcm_depths most = rcm_attach_depths(id);
 
 	rcm_lock_acquire(&id->lock);
-	id->conn.responder_resources = lesser(asked->responder_resources, most.responder_resources);
-	id->conn.initiator_depth = lesser(asked->initiator_depth, most.initiator_depth);
+	id->conn.responder_resources = depth_lesser(asked->responder_resources, most.responder_resources);
+	id->conn.initiator_depth = depth_lesser(asked->initiator_depth, most.initiator_depth);
 	rcm_lock_release(&id->lock);
 }
 
 /* Brings the new id to where its listener is, which may have moved since: to a channel of its own where that one is
  * synchronous. */
-static int follow_listener(struct rcm_id *id, struct rcm_id *listener)
+static int listen_follow(struct rcm_id *id, struct rcm_id *listener)
 {
 	struct rcm_channel *to = rcm_id_is_sync(listener) ? NULL : rcm_id_channel(listener);
 	int ret = rcm_id_migrate(id, to);
@@ -51,7 +51,7 @@ static int follow_listener(struct rcm_id *id, struct rcm_id *listener)
 	return ret;
 }
 
-static int complete_request(struct rcm_event *event, struct rcm_id *id)
+static int listen_complete(struct rcm_event *event, struct rcm_id *id)
 {
 	struct rcm_id *listener = event->id;
 	int ret;
@@ -61,17 +61,17 @@ static int complete_request(struct rcm_event *event, struct rcm_id *id)
 	if (!ret)
 		ret = rcm_attach_paths(id);
 	if (!ret)
-		ret = follow_listener(id, listener);
+		ret = listen_follow(id, listener);
 	if (ret)
 		return ret;
 	rcm_kernel_event_param(event, id);
 	if (!rcm_id_is_ud(id))
-		keep_depths(id, &event->pub.param.conn);
+		listen_keep_depths(id, &event->pub.param.conn);
 	rcm_ece_keep_remote(id, rcm_kernel_event_of(event)->raw.ece);
 	return 0;
 }
 
-static int deliver(struct rcm_event *event)
+static int listen_deliver(struct rcm_event *event)
 {
 	struct rcm_kernel_event *kernel = rcm_kernel_event_of(event);
 	struct rcm_id *listener = event->id, *id;
@@ -81,10 +81,10 @@ static int deliver(struct rcm_event *event)
 				   &id);
 	if (ret)
 		return ret;
-	/* From here on the kernel's id is the new id's: drop() leaves it alone. */
+	/* From here on the kernel's id is the new id's: listen_drop() leaves it alone. */
 	event->pub.id = &id->pub;
 	event->pub.listen_id = &listener->pub;
-	ret = complete_request(event, id);
+	ret = listen_complete(event, id);
 	if (ret) {
 		rcm_info("request to id %p dropped, errno %d", (void *)listener, -ret);
 		rcm_id_destroy(id);
@@ -93,7 +93,7 @@ static int deliver(struct rcm_event *event)
 }
 
 /* Nobody will answer: the kernel's new id goes, and with it the peer is told. */
-static void drop(struct rcm_event *event)
+static void listen_drop(struct rcm_event *event)
 {
 	struct rcm_kernel_event *kernel = rcm_kernel_event_of(event);
 	uint32_t events;
@@ -103,19 +103,17 @@ static void drop(struct rcm_event *event)
 }
 
 const struct rcm_event_ops rcm_listen_request_ops = {
-	.name = "request",
-	.deliver = deliver,
-	.drop = drop,
-	.text = rcm_event_no_text,
+	.deliver = listen_deliver,
+	.drop = listen_drop,
 	.free = rcm_kernel_event_free,
 };
 
-static void channel_put(void *channel)
+static void listen_put_channel(void *channel)
 {
 	rcm_channel_put(channel);
 }
 
-static int wait_for_request(struct rcm_id *listener, int cancel_state, struct rcm_event **ret_event)
+static int listen_wait(struct rcm_id *listener, int cancel_state, struct rcm_event **ret_event)
 {
 	struct rcm_channel *channel;
 	volatile int ret = -EINVAL;		/* across what a cancellation cleans up */
@@ -125,7 +123,7 @@ static int wait_for_request(struct rcm_id *listener, int cancel_state, struct rc
 	sync = listener->sync;
 	channel = rcm_channel_ref(listener->channel);
 	rcm_lock_release(&listener->lock);
-	pthread_cleanup_push(channel_put, channel);
+	pthread_cleanup_push(listen_put_channel, channel);
 	if (sync) {
 		pthread_setcancelstate(cancel_state, NULL);
 		ret = rcm_channel_get(channel, ret_event);
@@ -135,7 +133,7 @@ static int wait_for_request(struct rcm_id *listener, int cancel_state, struct rc
 	return ret;
 }
 
-static void set_event(struct rcm_id *id, struct rcm_event *event)
+static void listen_set_event(struct rcm_id *id, struct rcm_event *event)
 {
 	rcm_lock_acquire(&id->lock);
 	id->pub.event = &event->pub;
@@ -149,11 +147,11 @@ int rcm_listen_get_request(struct rcm_id *listener, int cancel_state, struct rcm
 	int ret;
 
 	rcm_sync_ack(listener);
-	ret = wait_for_request(listener, cancel_state, &event);
+	ret = listen_wait(listener, cancel_state, &event);
 	if (ret)
 		return ret;
 	if (event->pub.event != RDMA_CM_EVENT_CONNECT_REQUEST) {
-		set_event(listener, event);
+		listen_set_event(listener, event);
 		return event->pub.status < 0 ? event->pub.status : -EINVAL;
 	}
 	id = rcm_id_of(event->pub.id);
@@ -164,7 +162,7 @@ int rcm_listen_get_request(struct rcm_id *listener, int cancel_state, struct rcm
 		rcm_id_destroy(id);
 		return ret;
 	}
-	set_event(id, event);
+	listen_set_event(id, event);
 	*ret_id = id;
 	return 0;
 }

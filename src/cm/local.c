@@ -17,7 +17,7 @@
 #include "cm/kernel.h"
 #include "sakernel/sa_kernel.h"
 
-static int local_found(const char *name, void *arg)
+static int local_found_device(const char *name, void *arg)
 {
 	(void)name;
 	(void)arg;
@@ -32,7 +32,7 @@ static bool local_has_device(void)
 
 	if (now < atomic_load_explicit(&believed_until, memory_order_relaxed))
 		return true;
-	if (rcm_sysfs_each(local_found, NULL, "class/infiniband") <= 0)
+	if (rcm_sysfs_each(local_found_device, NULL, "class/infiniband") <= 0)
 		return false;
 	atomic_store_explicit(&believed_until, now + RCM_NS_PER_S, memory_order_relaxed);
 	return true;
@@ -133,7 +133,7 @@ int rcm_local_bind(union rcm_sockaddr *addr, enum rdma_port_space ps, struct rcm
 }
 
 /* Of an id that the kernel bound: by the GID that the kernel tells. */
-static int port_from_kernel(struct rcm_id *id, struct rcm_sa_port *ret_port)
+static int local_port_from_kernel(struct rcm_id *id, struct rcm_sa_port *ret_port)
 {
 	const struct sockaddr_ib *ib;
 	struct rcm_ucma_addr addr;
@@ -152,7 +152,7 @@ static int port_from_kernel(struct rcm_id *id, struct rcm_sa_port *ret_port)
 	return ret == -ENODEV ? -ENOTSUP : ret;
 }
 
-static int port_of(struct rcm_id *id, struct rcm_sa_port *ret_port)
+static int local_port_of(struct rcm_id *id, struct rcm_sa_port *ret_port)
 {
 	struct rcm_sa_port port;
 	int ret = 0;
@@ -162,7 +162,7 @@ static int port_of(struct rcm_id *id, struct rcm_sa_port *ret_port)
 	rcm_lock_release(&id->lock);
 	/* rdma_resolve_addr() binds an id too, so the kernel is asked in any case. */
 	if (rcm_kernel_has(id))
-		ret = port_from_kernel(id, &port);
+		ret = local_port_from_kernel(id, &port);
 	else if (!port.number)
 		ret = -EINVAL;
 	if (!ret)
@@ -176,7 +176,7 @@ int rcm_local_sa_port(struct rcm_id *id, struct rcm_gid *ret_gid, const struct r
 	bool kernel;
 	int ret;
 
-	ret = port_of(id, &port);
+	ret = local_port_of(id, &port);
 	if (ret)
 		return ret;
 	if (!port.infiniband)

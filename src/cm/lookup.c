@@ -41,8 +41,8 @@ static void lookup_put(struct rcm_lookup *lookup)
 	free(lookup);
 }
 
-/* The id keeps what was found; claim() made room. */
-static int deliver(struct rcm_event *event)
+/* The id keeps what was found; lookup_claim() made room. */
+static int lookup_deliver(struct rcm_event *event)
 {
 	struct rcm_lookup *lookup = lookup_of(event);
 	struct rcm_id *id = event->id;
@@ -63,26 +63,24 @@ static int deliver(struct rcm_event *event)
 	return 0;
 }
 
-static const char *text(const struct rcm_event *event)
+static const char *lookup_text(const struct rcm_event *event)
 {
 	return lookup_of(event)->text;
 }
 
-static void release(struct rcm_event *event)
+static void lookup_release(struct rcm_event *event)
 {
 	lookup_put(lookup_of(event));
 }
 
 static const struct rcm_event_ops lookup_ops = {
-	.name = "lookup",
-	.deliver = deliver,
-	.drop = rcm_event_drop,
-	.text = text,
-	.free = release,
+	.deliver = lookup_deliver,
+	.text = lookup_text,
+	.free = lookup_release,
 };
 
 /* On the engine's thread. */
-static void completed(void *arg, struct rcm_outcome *outcome)
+static void lookup_completed(void *arg, struct rcm_outcome *outcome)
 {
 	struct rcm_lookup *lookup = arg;
 	struct rdma_cm_event *event = &lookup->event.pub;
@@ -125,7 +123,7 @@ static struct rcm_lookup *lookup_new(struct rcm_id *id)
 }
 
 /* Makes it the id's one lookup, and gives the id's options: 0, -EBUSY. */
-static int claim(struct rcm_id *id, struct rcm_lookup *lookup, struct rcm_question *question)
+static int lookup_claim(struct rcm_id *id, struct rcm_lookup *lookup, struct rcm_question *question)
 {
 	struct rcm_answer *old = NULL;
 	int ret = 0;
@@ -149,7 +147,7 @@ static int claim(struct rcm_id *id, struct rcm_lookup *lookup, struct rcm_questi
 	return ret;
 }
 
-static void unclaim(struct rcm_id *id, struct rcm_lookup *lookup)
+static void lookup_unclaim(struct rcm_id *id, struct rcm_lookup *lookup)
 {
 	rcm_lock_acquire(&id->lock);
 	if (id->lookup == lookup)
@@ -158,7 +156,7 @@ static void unclaim(struct rcm_id *id, struct rcm_lookup *lookup)
 }
 
 /* The engine has it: keeps the means to cancel it, unless it ended, was given up or cancelled meanwhile. */
-static void started(struct rcm_id *id, struct rcm_lookup *lookup, struct rcm_request *request)
+static void lookup_started(struct rcm_id *id, struct rcm_lookup *lookup, struct rcm_request *request)
 {
 	bool ended, cancel;
 
@@ -175,7 +173,7 @@ static void started(struct rcm_id *id, struct rcm_lookup *lookup, struct rcm_req
 }
 
 /* One that was under way when its id became synchronous: nobody takes its event there. */
-static void give_up_orphan(struct rcm_id *id)
+static void lookup_give_up_orphan(struct rcm_id *id)
 {
 	bool orphan;
 
@@ -186,7 +184,7 @@ static void give_up_orphan(struct rcm_id *id)
 		rcm_lookup_abandon(id);
 }
 
-static int ask(struct rcm_id *id, struct rcm_question *question)
+static int lookup_ask(struct rcm_id *id, struct rcm_question *question)
 {
 	struct rcm_lookup *lookup = lookup_new(id);
 	struct rcm_request *request;
@@ -194,16 +192,16 @@ static int ask(struct rcm_id *id, struct rcm_question *question)
 
 	if (!lookup)
 		return -ENOMEM;
-	give_up_orphan(id);
-	ret = claim(id, lookup, question);
+	lookup_give_up_orphan(id);
+	ret = lookup_claim(id, lookup, question);
 	if (ret)
 		goto unused;
-	ret = rcm_request_start(question, completed, lookup, &request);
+	ret = rcm_request_start(question, lookup_completed, lookup, &request);
 	if (ret) {
-		unclaim(id, lookup);
+		lookup_unclaim(id, lookup);
 		goto unused;
 	}
-	started(id, lookup, request);
+	lookup_started(id, lookup, request);
 	lookup_put(lookup);
 	return 0;
 unused:
@@ -221,7 +219,7 @@ int rcm_lookup_start(struct rcm_id *id, const char *node, const char *service,
 	ret = rcm_hints_check(node, service, hints, &question.hints);
 	if (!ret && question.hints.flags & RAI_SA)
 		ret = rcm_local_sa_port(id, &question.port, &question.sa);
-	return ret ? ret : ask(id, &question);
+	return ret ? ret : lookup_ask(id, &question);
 }
 
 int rcm_lookup_cancel(struct rcm_id *id)

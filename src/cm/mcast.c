@@ -23,7 +23,7 @@ struct rcm_mcast {
 	uint16_t lid;
 };
 
-static void forget(struct rcm_id *id, struct rcm_mcast *mcast)
+static void mcast_forget(struct rcm_id *id, struct rcm_mcast *mcast)
 {
 	rcm_lock_acquire(&id->lock);
 	LIST_REMOVE(mcast, link);
@@ -54,7 +54,7 @@ int rcm_mcast_join(struct rcm_id *id, const struct sockaddr *addr, uint16_t flag
 	ret = rcm_kernel_give(id, rcm_ucma_join_mcast, mcast->uid, &mcast->addr.sa,
 			      rcm_sockaddr_len(mcast->addr.sa.sa_family), flags, &handle);
 	if (ret) {
-		forget(id, mcast);
+		mcast_forget(id, mcast);
 		return ret;
 	}
 	rcm_lock_acquire(&id->lock);
@@ -89,7 +89,7 @@ int rcm_mcast_leave(struct rcm_id *id, const struct sockaddr *addr)
 		rcm_qp_detach_mcast(id->pub.qp, &mcast->gid, mcast->lid);
 	rcm_lock_release(&id->queues);
 	ret = rcm_kernel_give(id, mcast_leave_in_kernel, mcast);
-	forget(id, mcast);
+	mcast_forget(id, mcast);
 	return ret;
 }
 
@@ -103,11 +103,11 @@ void rcm_mcast_forget_all(struct rcm_id *id)
 		rcm_lock_release(&id->lock);
 		if (!mcast)
 			return;
-		forget(id, mcast);
+		mcast_forget(id, mcast);
 	}
 }
 
-static struct rcm_mcast *find_locked(struct rcm_id *id, uint64_t uid) RCM_REQUIRES(id->lock)
+static struct rcm_mcast *mcast_find_locked(struct rcm_id *id, uint64_t uid) RCM_REQUIRES(id->lock)
 {
 	struct rcm_mcast *mcast;
 
@@ -119,7 +119,7 @@ static struct rcm_mcast *find_locked(struct rcm_id *id, uint64_t uid) RCM_REQUIR
 }
 
 /* Attaches the QP to the group that was joined; true: it is to be remembered. */
-static bool attach(struct rcm_event *event, uint16_t flags)
+static bool mcast_attach(struct rcm_event *event, uint16_t flags)
 {
 	const struct ibv_ah_attr *ah = &event->pub.param.ud.ah_attr;
 	struct rcm_id *id = event->id;
@@ -139,7 +139,7 @@ static bool attach(struct rcm_event *event, uint16_t flags)
 	return has_qp && !ret;
 }
 
-static int deliver(struct rcm_event *event)
+static int mcast_deliver(struct rcm_event *event)
 {
 	struct rdma_ud_param *ud = &event->pub.param.ud;
 	uint64_t uid = rcm_kernel_event_of(event)->raw.uid;
@@ -150,7 +150,7 @@ static int deliver(struct rcm_event *event)
 
 	rcm_ucma_event_ud(&rcm_kernel_event_of(event)->raw, ud);
 	rcm_lock_acquire(&id->lock);
-	mcast = find_locked(id, uid);
+	mcast = mcast_find_locked(id, uid);
 	if (mcast) {
 		ud->private_data = mcast->context;
 		flags = mcast->flags;
@@ -158,9 +158,9 @@ static int deliver(struct rcm_event *event)
 	rcm_lock_release(&id->lock);
 	if (!mcast)
 		return -ENOENT;
-	attached = attach(event, flags);
+	attached = mcast_attach(event, flags);
 	rcm_lock_acquire(&id->lock);
-	mcast = find_locked(id, uid);
+	mcast = mcast_find_locked(id, uid);
 	if (mcast && attached) {
 		mcast->attached = true;
 		mcast->gid = ud->ah_attr.grh.dgid;
@@ -171,9 +171,6 @@ static int deliver(struct rcm_event *event)
 }
 
 const struct rcm_event_ops rcm_mcast_ops = {
-	.name = "multicast",
-	.deliver = deliver,
-	.drop = rcm_event_drop,
-	.text = rcm_event_no_text,
+	.deliver = mcast_deliver,
 	.free = rcm_kernel_event_free,
 };

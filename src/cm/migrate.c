@@ -8,7 +8,7 @@
 #include "cm/sync.h"
 
 /* Lower address first: no two moves wait for each other. */
-static void lock_both(struct rcm_channel *a, struct rcm_channel *b) RCM_UNCHECKED
+static void migrate_lock_both(struct rcm_channel *a, struct rcm_channel *b) RCM_UNCHECKED
 {
 	rcm_lock_acquire(a < b ? &a->lock : &b->lock);
 	rcm_lock_acquire(a < b ? &b->lock : &a->lock);
@@ -16,7 +16,7 @@ static void lock_both(struct rcm_channel *a, struct rcm_channel *b) RCM_UNCHECKE
 
 /* The kernel leaves a request's new id on the old descriptor, where its commands go: so what waits there is read
  * first. */
-static int move_in_kernel(struct rcm_id *id, struct rcm_channel *from, struct rcm_channel *to) RCM_UNCHECKED
+static int migrate_in_kernel(struct rcm_id *id, struct rcm_channel *from, struct rcm_channel *to) RCM_UNCHECKED
 {
 	uint32_t events;
 
@@ -28,7 +28,7 @@ static int move_in_kernel(struct rcm_id *id, struct rcm_channel *from, struct rc
 	return rcm_ucma_migrate_id(&to->ucma, id->handle, from->ucma.fd, &events);
 }
 
-static void move_events(struct rcm_id *id, struct rcm_channel *from, struct rcm_channel *to) RCM_UNCHECKED
+static void migrate_events(struct rcm_id *id, struct rcm_channel *from, struct rcm_channel *to) RCM_UNCHECKED
 {
 	struct rcm_event_list moved = TAILQ_HEAD_INITIALIZER(moved);
 	struct rcm_event *event;
@@ -45,14 +45,14 @@ static void move_events(struct rcm_id *id, struct rcm_channel *from, struct rcm_
 
 /* Under the locks of both: nobody takes an event of it from the new descriptor before those that waited on the old are
  * there. */
-static int move_between(struct rcm_id *id, struct rcm_channel *from, struct rcm_channel *to) RCM_UNCHECKED
+static int migrate_between(struct rcm_id *id, struct rcm_channel *from, struct rcm_channel *to) RCM_UNCHECKED
 {
 	int ret;
 
-	lock_both(from, to);
-	ret = move_in_kernel(id, from, to);
+	migrate_lock_both(from, to);
+	ret = migrate_in_kernel(id, from, to);
 	if (!ret) {
-		move_events(id, from, to);
+		migrate_events(id, from, to);
 		rcm_channel_look_again_locked(to);
 	}
 	rcm_channel_show_locked(from);
@@ -75,7 +75,7 @@ int rcm_id_migrate(struct rcm_id *id, struct rcm_channel *to)
 		goto out;
 	/* One step: who finds the id gone from one descriptor finds it on the other. */
 	rcm_lock_acquire(&id->lock);
-	ret = move_between(id, from, to);
+	ret = migrate_between(id, from, to);
 	if (!ret) {
 		id->channel = rcm_channel_ref(to);
 		id->pub.channel = &to->pub;

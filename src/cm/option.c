@@ -16,7 +16,7 @@ static_assert((int)RAI_SOURCE_CONFIGURED == RCM_DNS_CONFIGURED &&
 	      "the application's numbers are the resolver's");
 
 /* UINT32_MAX ms, 49 days, would read as "not set": it is given as the next shorter one. */
-static int set_own(struct rcm_options *options, int name, uint32_t value)
+static int option_set_own(struct rcm_options *options, int name, uint32_t value)
 {
 	switch (name) {
 	case RAI_OPTION_DEADLINE_MS:
@@ -52,7 +52,7 @@ int rcm_option_set(struct rcm_id *id, int level, int name, const void *value, si
 		return -EINVAL;
 	memcpy(&number, value, sizeof(number));
 	rcm_lock_acquire(&id->lock);
-	ret = set_own(&id->options, name, number);
+	ret = option_set_own(&id->options, name, number);
 	rcm_lock_release(&id->lock);
 	return ret;
 }

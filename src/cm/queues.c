@@ -16,7 +16,7 @@ int rcm_queues_init_attr(struct rcm_id *id, struct ibv_qp_attr *attr, int *ret_m
 	return rcm_kernel_give(id, rcm_ucma_init_qp_attr, attr->qp_state, attr, ret_mask);
 }
 
-static int move_to(struct rcm_id *id, struct ibv_qp *qp, enum ibv_qp_state state, int reads)
+static int queues_move_qp(struct rcm_id *id, struct ibv_qp *qp, enum ibv_qp_state state, int reads)
 {
 	struct ibv_qp_attr attr = { .qp_state = state };
 	int mask, ret;
@@ -41,10 +41,10 @@ static int queues_connect_locked(struct rcm_id *id, int responder_resources, int
 	if (!qp)
 		return -EINVAL;
 	/* Once more to INIT: the port and P_Key may be known better than when the QP was made. */
-	ret = move_to(id, qp, IBV_QPS_INIT, RCM_QUEUES_AS_NEGOTIATED);
+	ret = queues_move_qp(id, qp, IBV_QPS_INIT, RCM_QUEUES_AS_NEGOTIATED);
 	if (!ret)
-		ret = move_to(id, qp, IBV_QPS_RTR, responder_resources);
-	return ret ? ret : move_to(id, qp, IBV_QPS_RTS, initiator_depth);
+		ret = queues_move_qp(id, qp, IBV_QPS_RTR, responder_resources);
+	return ret ? ret : queues_move_qp(id, qp, IBV_QPS_RTS, initiator_depth);
 }
 
 int rcm_queues_connect(struct rcm_id *id, int responder_resources, int initiator_depth)
@@ -88,12 +88,12 @@ bool rcm_queues_have_qp(struct rcm_id *id)
 }
 
 /* A datagram QP needs no peer to send: it goes all the way at once. */
-static int init_ud(struct rcm_id *id, struct ibv_qp *qp)
+static int queues_init_ud(struct rcm_id *id, struct ibv_qp *qp)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RTR };
 	int ret;
 
-	ret = move_to(id, qp, IBV_QPS_INIT, RCM_QUEUES_AS_NEGOTIATED);
+	ret = queues_move_qp(id, qp, IBV_QPS_INIT, RCM_QUEUES_AS_NEGOTIATED);
 	if (!ret)
 		ret = rcm_qp_modify(qp, &attr, IBV_QP_STATE);
 	if (ret)
@@ -103,11 +103,11 @@ static int init_ud(struct rcm_id *id, struct ibv_qp *qp)
 	return rcm_qp_modify(qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN);
 }
 
-static int init_qp(struct rcm_id *id, struct ibv_qp *qp)
+static int queues_init_qp(struct rcm_id *id, struct ibv_qp *qp)
 {
 	if (rcm_id_is_ud(id))
-		return init_ud(id, qp);
-	return move_to(id, qp, IBV_QPS_INIT, RCM_QUEUES_AS_NEGOTIATED);
+		return queues_init_ud(id, qp);
+	return queues_move_qp(id, qp, IBV_QPS_INIT, RCM_QUEUES_AS_NEGOTIATED);
 }
 
 /* A CQ that is made for the id, and isn't the id's yet. */
@@ -122,8 +122,8 @@ static void made_cq_free(struct made_cq *made)
 }
 
 /* What the caller names, else what the id has, else a new one. */
-static int cq_complete(struct rcm_id *id, struct ibv_cq **cq, struct ibv_cq *ids, uint32_t entries,
-		       struct made_cq *made)
+static int queues_complete_cq(struct rcm_id *id, struct ibv_cq **cq, struct ibv_cq *ids, uint32_t entries,
+			      struct made_cq *made)
 {
 	int ret;
 
@@ -138,7 +138,7 @@ static int cq_complete(struct rcm_id *id, struct ibv_cq **cq, struct ibv_cq *ids
 	return 0;
 }
 
-static void keep_send_cq(struct rcm_id *id, const struct made_cq *made)
+static void queues_keep_send_cq(struct rcm_id *id, const struct made_cq *made)
 {
 	if (!made->cq)
 		return;
@@ -146,7 +146,7 @@ static void keep_send_cq(struct rcm_id *id, const struct made_cq *made)
 	id->pub.send_cq = made->cq;
 }
 
-static void keep_recv_cq(struct rcm_id *id, const struct made_cq *made)
+static void queues_keep_recv_cq(struct rcm_id *id, const struct made_cq *made)
 {
 	if (!made->cq)
 		return;
@@ -154,7 +154,7 @@ static void keep_recv_cq(struct rcm_id *id, const struct made_cq *made)
 	id->pub.recv_cq = made->cq;
 }
 
-static void free_recv_cq(struct rcm_id *id)
+static void queues_free_recv_cq(struct rcm_id *id)
 {
 	rcm_cq_free(id->pub.recv_cq_channel, id->pub.recv_cq);
 	id->pub.recv_cq_channel = NULL;
@@ -162,7 +162,7 @@ static void free_recv_cq(struct rcm_id *id)
 }
 
 /* An application may have put one CQ, or two of one channel, in both places: a channel goes after all its CQs. */
-static void free_cqs_locked(struct rcm_id *id) RCM_REQUIRES(id->queues)
+static void queues_free_cqs_locked(struct rcm_id *id) RCM_REQUIRES(id->queues)
 {
 	struct rdma_cm_id *pub = &id->pub;
 	struct ibv_comp_channel *channel = pub->send_cq_channel != pub->recv_cq_channel ? pub->send_cq_channel : NULL;
@@ -173,21 +173,21 @@ static void free_cqs_locked(struct rcm_id *id) RCM_REQUIRES(id->queues)
 	pub->send_cq = NULL;
 	rcm_cq_free(channel, cq);
 	if (!id->cq_of_srq)
-		free_recv_cq(id);
+		queues_free_recv_cq(id);
 }
 
-static bool sends(enum ibv_qp_type type)
+static bool type_sends(enum ibv_qp_type type)
 {
 	return type != IBV_QPT_XRC_RECV;
 }
 
-static bool receives(enum ibv_qp_type type)
+static bool type_receives(enum ibv_qp_type type)
 {
 	return type != IBV_QPT_XRC_SEND && type != IBV_QPT_XRC_RECV;
 }
 
 /* How many completions of receives there can be at once: as many as are posted, to the QP or to its SRQ. */
-static uint32_t receives_at_once(const struct ibv_qp_init_attr_ex *attr)
+static uint32_t queues_receives_at_once(const struct ibv_qp_init_attr_ex *attr)
 {
 	uint32_t entries = attr->cap.max_recv_wr;
 
@@ -196,23 +196,23 @@ static uint32_t receives_at_once(const struct ibv_qp_init_attr_ex *attr)
 	return entries;
 }
 
-static int complete_cqs(struct rcm_id *id, struct ibv_qp_init_attr_ex *attr, struct made_cq *send,
-			struct made_cq *recv)
+static int queues_complete_cqs(struct rcm_id *id, struct ibv_qp_init_attr_ex *attr, struct made_cq *send,
+			       struct made_cq *recv)
 {
 	struct rdma_cm_id *pub = &id->pub;
 	int ret = 0;
 
-	if (sends(attr->qp_type))
-		ret = cq_complete(id, &attr->send_cq, pub->send_cq, attr->cap.max_send_wr, send);
-	if (ret || !receives(attr->qp_type))
+	if (type_sends(attr->qp_type))
+		ret = queues_complete_cq(id, &attr->send_cq, pub->send_cq, attr->cap.max_send_wr, send);
+	if (ret || !type_receives(attr->qp_type))
 		return ret;
 	if (!attr->srq)
 		attr->srq = pub->srq;
-	return cq_complete(id, &attr->recv_cq, pub->recv_cq, receives_at_once(attr), recv);
+	return queues_complete_cq(id, &attr->recv_cq, pub->recv_cq, queues_receives_at_once(attr), recv);
 }
 
 /* The domains that the QP is in: the caller's, or the id's and the device's. */
-static int complete_domains_locked(struct rcm_id *id, struct ibv_qp_init_attr_ex *attr) RCM_REQUIRES(id->queues)
+static int queues_complete_domains_locked(struct rcm_id *id, struct ibv_qp_init_attr_ex *attr) RCM_REQUIRES(id->queues)
 {
 	bool has_xrcd = attr->comp_mask & IBV_QP_INIT_ATTR_XRCD && attr->xrcd;
 
@@ -229,21 +229,21 @@ static int complete_domains_locked(struct rcm_id *id, struct ibv_qp_init_attr_ex
 }
 
 /* Makes the QP, and changes neither the id nor, for good, attr where it fails. */
-static int make_qp_locked(struct rcm_id *id, struct ibv_qp_init_attr_ex *attr, struct made_cq *send,
-			  struct made_cq *recv, struct ibv_qp **ret_qp) RCM_REQUIRES(id->queues)
+static int queues_make_qp_locked(struct rcm_id *id, struct ibv_qp_init_attr_ex *attr, struct made_cq *send,
+				 struct made_cq *recv, struct ibv_qp **ret_qp) RCM_REQUIRES(id->queues)
 {
 	struct ibv_qp *qp;
 	int ret;
 
 	rcm_lock_assert_held(&id->queues);
-	ret = complete_domains_locked(id, attr);
+	ret = queues_complete_domains_locked(id, attr);
 	if (!ret)
-		ret = complete_cqs(id, attr, send, recv);
+		ret = queues_complete_cqs(id, attr, send, recv);
 	if (!ret)
 		ret = rcm_qp_new(id->pub.verbs, attr, &qp);
 	if (ret)
 		return ret;
-	ret = init_qp(id, qp);
+	ret = queues_init_qp(id, qp);
 	if (ret)
 		rcm_qp_free(qp);
 	else
@@ -257,7 +257,7 @@ enum {
 	SRQ_ATTR_CHANGED = offsetof(struct ibv_srq_init_attr_ex, tm_cap)
 };
 
-static int create_qp_locked(struct rcm_id *id, struct ibv_qp_init_attr_ex *attr) RCM_REQUIRES(id->queues)
+static int queues_create_qp_locked(struct rcm_id *id, struct ibv_qp_init_attr_ex *attr) RCM_REQUIRES(id->queues)
 {
 	struct made_cq send = { 0 }, recv = { 0 };
 	uint8_t before[QP_ATTR_CHANGED];
@@ -268,15 +268,15 @@ static int create_qp_locked(struct rcm_id *id, struct ibv_qp_init_attr_ex *attr)
 	if (id->pub.qp || !rcm_attach_device(id))
 		return -EINVAL;
 	memcpy(before, attr, sizeof(before));
-	ret = make_qp_locked(id, attr, &send, &recv, &qp);
+	ret = queues_make_qp_locked(id, attr, &send, &recv, &qp);
 	if (ret) {
 		made_cq_free(&send);
 		made_cq_free(&recv);
 		memcpy(attr, before, sizeof(before));
 		return ret;
 	}
-	keep_send_cq(id, &send);
-	keep_recv_cq(id, &recv);
+	queues_keep_send_cq(id, &send);
+	queues_keep_recv_cq(id, &recv);
 	id->pub.qp = qp;
 	id->pub.pd = attr->pd;
 	return 0;
@@ -287,7 +287,7 @@ int rcm_queues_create_qp(struct rcm_id *id, struct ibv_qp_init_attr_ex *attr)
 	int ret;
 
 	rcm_lock_acquire(&id->queues);
-	ret = create_qp_locked(id, attr);
+	ret = queues_create_qp_locked(id, attr);
 	rcm_lock_release(&id->queues);
 	return ret;
 }
@@ -298,12 +298,12 @@ void rcm_queues_destroy_qp(struct rcm_id *id)
 	if (id->pub.qp) {
 		rcm_qp_free(id->pub.qp);
 		id->pub.qp = NULL;
-		free_cqs_locked(id);
+		queues_free_cqs_locked(id);
 	}
 	rcm_lock_release(&id->queues);
 }
 
-static int complete_xrc_locked(struct rcm_id *id, struct ibv_srq_init_attr_ex *attr, struct made_cq *made)
+static int queues_complete_xrc_locked(struct rcm_id *id, struct ibv_srq_init_attr_ex *attr, struct made_cq *made)
 	RCM_REQUIRES(id->queues)
 {
 	int ret = 0;
@@ -315,14 +315,14 @@ static int complete_xrc_locked(struct rcm_id *id, struct ibv_srq_init_attr_ex *a
 	}
 	if (!ret && (!(attr->comp_mask & IBV_SRQ_INIT_ATTR_CQ) || !attr->cq)) {
 		attr->cq = NULL;
-		ret = cq_complete(id, &attr->cq, id->pub.recv_cq, attr->attr.max_wr, made);
+		ret = queues_complete_cq(id, &attr->cq, id->pub.recv_cq, attr->attr.max_wr, made);
 		attr->comp_mask |= IBV_SRQ_INIT_ATTR_CQ;
 	}
 	return ret;
 }
 
-static int make_srq_locked(struct rcm_id *id, struct ibv_srq_init_attr_ex *attr, struct made_cq *made,
-			   struct ibv_srq **ret_srq) RCM_REQUIRES(id->queues)
+static int queues_make_srq_locked(struct rcm_id *id, struct ibv_srq_init_attr_ex *attr, struct made_cq *made,
+				  struct ibv_srq **ret_srq) RCM_REQUIRES(id->queues)
 {
 	int ret = 0;
 
@@ -333,11 +333,11 @@ static int make_srq_locked(struct rcm_id *id, struct ibv_srq_init_attr_ex *attr,
 	if (!attr->pd || attr->pd->context != id->pub.verbs)
 		return -EINVAL;
 	if (attr->srq_type == IBV_SRQT_XRC)
-		ret = complete_xrc_locked(id, attr, made);
+		ret = queues_complete_xrc_locked(id, attr, made);
 	return ret ? ret : rcm_srq_new(id->pub.verbs, attr, ret_srq);
 }
 
-static int create_srq_locked(struct rcm_id *id, struct ibv_srq_init_attr_ex *attr) RCM_REQUIRES(id->queues)
+static int queues_create_srq_locked(struct rcm_id *id, struct ibv_srq_init_attr_ex *attr) RCM_REQUIRES(id->queues)
 {
 	uint8_t before[SRQ_ATTR_CHANGED];
 	struct made_cq made = { 0 };
@@ -348,13 +348,13 @@ static int create_srq_locked(struct rcm_id *id, struct ibv_srq_init_attr_ex *att
 	if (id->pub.srq || !rcm_attach_device(id) || !(attr->comp_mask & IBV_SRQ_INIT_ATTR_TYPE))
 		return -EINVAL;
 	memcpy(before, attr, sizeof(before));
-	ret = make_srq_locked(id, attr, &made, &srq);
+	ret = queues_make_srq_locked(id, attr, &made, &srq);
 	if (ret) {
 		made_cq_free(&made);
 		memcpy(attr, before, sizeof(before));
 		return ret;
 	}
-	keep_recv_cq(id, &made);
+	queues_keep_recv_cq(id, &made);
 	id->cq_of_srq = made.cq;
 	if (!id->pub.pd)
 		id->pub.pd = attr->pd;
@@ -367,7 +367,7 @@ int rcm_queues_create_srq(struct rcm_id *id, struct ibv_srq_init_attr_ex *attr)
 	int ret;
 
 	rcm_lock_acquire(&id->queues);
-	ret = create_srq_locked(id, attr);
+	ret = queues_create_srq_locked(id, attr);
 	rcm_lock_release(&id->queues);
 	return ret;
 }
@@ -379,7 +379,7 @@ void rcm_queues_destroy_srq(struct rcm_id *id)
 		rcm_srq_free(id->pub.srq);
 		id->pub.srq = NULL;
 		if (!id->pub.qp && id->cq_of_srq)
-			free_recv_cq(id);
+			queues_free_recv_cq(id);
 		id->cq_of_srq = false;
 	}
 	rcm_lock_release(&id->queues);

@@ -26,7 +26,7 @@ void rcm_sync_ack(struct rcm_id *id)
 		rcm_event_ack(rcm_event_of(event));
 }
 
-static int outcome(const struct rdma_cm_event *event, uint32_t types)
+static int sync_outcome(const struct rdma_cm_event *event, uint32_t types)
 {
 	bool connects = types & RCM_EVENT_BIT(RDMA_CM_EVENT_ESTABLISHED);
 
@@ -64,7 +64,7 @@ int rcm_sync_complete(struct rcm_id *id, uint32_t types)
 		rcm_event_ack(event);
 	}
 	if (!ret) {
-		ret = outcome(&event->pub, types);
+		ret = sync_outcome(&event->pub, types);
 		swap_event(id, &event->pub);
 	}
 	rcm_channel_put(channel);

@@ -35,7 +35,7 @@ static int take_delivered(struct rcm_channel *channel, uint32_t types, struct rc
 	/* The kernel's commands are write(2), a cancellation point. */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	while (!(ret = rcm_channel_take(channel, types, &event))) {
-		if (!event->ops->deliver(event))
+		if (!rcm_event_deliver(event))
 			break;
 		rcm_trace("%s for nobody dropped", rcm_event_name(event->pub.event));
 		rcm_event_untake(event);

@@ -32,7 +32,7 @@ void rcm_loop_done(struct rcm_loop *loop)
 	loop->epfd = -1;
 }
 
-static int control(struct rcm_source *source, int op, uint32_t events)
+static int loop_control(struct rcm_source *source, int op, uint32_t events)
 {
 	struct epoll_event e = { .events = events, .data.ptr = source };
 
@@ -45,7 +45,7 @@ int rcm_source_add(struct rcm_loop *loop, struct rcm_source *source, int fd, uin
 	int ret;
 
 	*source = (struct rcm_source){ .fd = fd, .events = events, .ready = ready, .loop = loop };
-	ret = control(source, EPOLL_CTL_ADD, events);
+	ret = loop_control(source, EPOLL_CTL_ADD, events);
 	if (ret)
 		source->loop = NULL;
 	return ret;
@@ -57,7 +57,7 @@ int rcm_source_change(struct rcm_source *source, uint32_t events)
 
 	if (events == source->events)
 		return 0;
-	ret = control(source, EPOLL_CTL_MOD, events);
+	ret = loop_control(source, EPOLL_CTL_MOD, events);
 	if (!ret)
 		source->events = events;
 	return ret;
@@ -69,7 +69,7 @@ void rcm_source_remove(struct rcm_source *source)
 
 	if (!loop)
 		return;
-	control(source, EPOLL_CTL_DEL, 0);
+	loop_control(source, EPOLL_CTL_DEL, 0);
 	for (unsigned i = 0; i < loop->batched; i++)
 		if (loop->batch[i] == source)
 			loop->batch[i] = NULL;

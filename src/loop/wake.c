@@ -8,7 +8,7 @@
 #include "base/container.h"
 #include "base/fds.h"
 
-static void served(struct rcm_source *source, uint32_t events)
+static void wake_served(struct rcm_source *source, uint32_t events)
 {
 	struct rcm_wake *wake = rcm_container(source, struct rcm_wake, source);
 	uint64_t count;
@@ -28,7 +28,7 @@ int rcm_wake_init(struct rcm_loop *loop, struct rcm_wake *wake, void (*fn)(struc
 		return fd;
 	wake->fn = fn;
 	atomic_init(&wake->rung, false);
-	ret = rcm_source_add(loop, &wake->source, fd, RCM_READABLE, served);
+	ret = rcm_source_add(loop, &wake->source, fd, RCM_READABLE, wake_served);
 	if (ret)
 		rcm_fds_close(fd);
 	return ret;

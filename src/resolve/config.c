@@ -12,7 +12,7 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static struct rcm_config config;
 
 /* Anything but a decimal number below 2^32 - 1 counts as not set. */
-static uint32_t number(const char *name, uint32_t otherwise)
+static uint32_t config_number(const char *name, uint32_t otherwise)
 {
 	const char *text = secure_getenv(name);
 	unsigned long value;
@@ -23,14 +23,14 @@ static uint32_t number(const char *name, uint32_t otherwise)
 	return value < UINT32_MAX ? (uint32_t)value : otherwise;
 }
 
-static void read_environment(void)
+static void config_read_environment(void)
 {
-	config.deadline_ms = number("RAI_DEADLINE_MS", RCM_DEADLINE_DEFAULT);
-	config.sa_keep_ms = number("RAI_SA_KEEP_MS", 0);
+	config.deadline_ms = config_number("RAI_DEADLINE_MS", RCM_DEADLINE_DEFAULT);
+	config.sa_keep_ms = config_number("RAI_SA_KEEP_MS", 0);
 }
 
 const struct rcm_config *rcm_config_get(void)
 {
-	pthread_once(&once, read_environment);
+	pthread_once(&once, config_read_environment);
 	return &config;
 }

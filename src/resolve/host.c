@@ -97,7 +97,7 @@ struct rcm_answer *rcm_host_hand_out(struct rcm_engine *engine, struct rcm_answe
 }
 
 /* How long it may be kept, in seconds. What says "no" is kept briefly: somebody may just be adding the name. */
-static uint32_t keep(const struct rcm_dns_answer *answer)
+static uint32_t host_keep(const struct rcm_dns_answer *answer)
 {
 	if (answer->status == -ENOENT || answer->status == -ENODATA)
 		return RCM_TTL_NEGATIVE_S;
@@ -127,9 +127,9 @@ static void host_answered(void *arg, const struct rcm_dns_answer *from)
 	uint64_t now = engine->loop.now;
 
 	flight->host = NULL;
-	if (keep(from) && answer->status == from->status && flight->listed)
+	if (host_keep(from) && answer->status == from->status && flight->listed)
 		rcm_cache_put(&engine->cache, flight->hh.key, flight->hh.keylen, flight->hh.hashv, answer,
-			      now, now + keep(from) * RCM_NS_PER_S);
+			      now, now + host_keep(from) * RCM_NS_PER_S);
 	rcm_flight_land(flight, rcm_host_reach(engine, answer));
 }
 

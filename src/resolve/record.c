@@ -93,7 +93,7 @@ void rcm_record_cancel(struct rcm_record_lookup *lookup)
 	rcm_record_free(lookup);
 }
 
-static void fill(const struct record *record, struct rcm_result *result, struct ibv_path_data *route)
+static void record_fill(const struct record *record, struct rcm_result *result, struct ibv_path_data *route)
 {
 	rcm_sockaddr_ib(&result->dst, record->gid.raw, record->pkey, record->id, UINT64_MAX);
 	rcm_sockaddr_ib(&result->src, record->port.raw, record->pkey, RDMA_IB_PS_IB, RDMA_IB_IP_PS_MASK);
@@ -115,7 +115,7 @@ struct rcm_answer *rcm_record_partial(const struct rcm_record_lookup *lookup)
 		return rcm_answer_fixed(RCM_ANSWER_NO_MEMORY);
 	answer->arg = lookup->total;
 	for (unsigned i = 0; i < lookup->count; i++)
-		fill(&lookup->records[i], &answer->results[i], &answer->routes[i]);
+		record_fill(&lookup->records[i], &answer->results[i], &answer->routes[i]);
 	return answer;
 }
 
@@ -219,7 +219,7 @@ static int add_records(struct rcm_record_lookup *lookup, const struct port_query
 
 /* Of several ports' failures the one to report: first what leaves open whether the service exists, then that it does
  * not, last what is wrong with a port alone. */
-static int rank(int status)
+static int record_rank(int status)
 {
 	static const int order[] = { 0, -ENODEV, -EACCES, -ENETDOWN, -ENOENT, -ENOMEM, -EIO, -ETIMEDOUT, -EBUSY };
 
@@ -231,7 +231,7 @@ static int rank(int status)
 
 static void note_failure(struct rcm_record_lookup *lookup, int status, uint16_t mad_status, const char *text)
 {
-	if (rank(status) <= rank(lookup->status))
+	if (record_rank(status) <= record_rank(lookup->status))
 		return;
 	lookup->status = status;
 	lookup->mad_status = mad_status;
@@ -323,8 +323,8 @@ static int sa_client_get(struct rcm_engine *engine, const struct rcm_sa_ops *ops
 	return 0;
 }
 
-static int lookup_new(struct rcm_flight *flight, const struct rcm_request *request,
-		      struct rcm_record_lookup **ret_lookup)
+static int record_lookup_new(struct rcm_flight *flight, const struct rcm_request *request,
+			     struct rcm_record_lookup **ret_lookup)
 {
 	struct rcm_engine *engine = flight->engine;
 	struct rcm_gid gids[RCM_SA_PORTS_MAX];
@@ -361,7 +361,7 @@ int rcm_record_start(struct rcm_flight *flight, const struct rcm_request *reques
 	struct rcm_record_lookup *lookup;
 	int ret;
 
-	ret = lookup_new(flight, request, &lookup);
+	ret = record_lookup_new(flight, request, &lookup);
 	if (ret)
 		return ret;
 	for (unsigned i = 0; i < lookup->ports; i++)

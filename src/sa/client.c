@@ -66,7 +66,7 @@ static void link_free(struct rcm_sa *sa, struct rcm_link *link)
 }
 
 /* Ports come and go: one that has no question under way makes room for another. */
-static int make_room(struct rcm_sa *sa)
+static int client_make_room(struct rcm_sa *sa)
 {
 	struct rcm_link *link;
 
@@ -90,7 +90,7 @@ static int link_new(struct rcm_sa *sa, const struct rcm_gid *gid, struct rcm_lin
 
 	ret = sa->umad->find(gid, &port);
 	if (!ret)
-		ret = make_room(sa);
+		ret = client_make_room(sa);
 	if (ret)
 		return ret;
 	link = calloc(1, sizeof(*link));
@@ -128,7 +128,7 @@ static int link_get(struct rcm_sa *sa, const struct rcm_gid *gid, struct rcm_lin
 	return ret;
 }
 
-static void tell(struct rcm_sa_query *query, const struct rcm_sa_answer *answer)
+static void client_tell(struct rcm_sa_query *query, const struct rcm_sa_answer *answer)
 {
 	rcm_sa_done_fn *done = query->done;
 	void *arg = query->arg;
@@ -140,7 +140,7 @@ static void tell(struct rcm_sa_query *query, const struct rcm_sa_answer *answer)
 
 static void tell_failure(struct rcm_sa_query *query, const struct rcm_txn_outcome *outcome)
 {
-	tell(query, &(struct rcm_sa_answer){ .status = outcome->status, .mad_status = outcome->mad_status,
+	client_tell(query, &(struct rcm_sa_answer){ .status = outcome->status, .mad_status = outcome->mad_status,
 					     .text = outcome->text });
 }
 
@@ -159,7 +159,7 @@ static int records_read(const struct rcm_sa_service_query *query, const struct r
 	return 0;
 }
 
-static void service_done(struct rcm_txn *txn, const struct rcm_txn_outcome *outcome)
+static void client_service_done(struct rcm_txn *txn, const struct rcm_txn_outcome *outcome)
 {
 	struct rcm_sa_query *query = rcm_container(txn, struct rcm_sa_query, txn);
 	struct rcm_sa_service_record *records = NULL;
@@ -177,23 +177,23 @@ static void service_done(struct rcm_txn *txn, const struct rcm_txn_outcome *outc
 		answer = (struct rcm_sa_answer){ .status = -EIO, .text = "the SA sent a record not asked for" };
 	else
 		answer.services = records;
-	tell(query, &answer);
+	client_tell(query, &answer);
 	free(records);
 }
 
-static void path_done(struct rcm_txn *txn, const struct rcm_txn_outcome *outcome)
+static void client_path_done(struct rcm_txn *txn, const struct rcm_txn_outcome *outcome)
 {
 	struct rcm_sa_query *query = rcm_container(txn, struct rcm_sa_query, txn);
 
 	if (outcome->status)
 		tell_failure(query, outcome);
 	else
-		tell(query, &(struct rcm_sa_answer){ .count = 1, .total = 1,
+		client_tell(query, &(struct rcm_sa_answer){ .count = 1, .total = 1,
 						     .paths = (const uint8_t (*)[64])outcome->answer.records });
 }
 
-static int query_new(struct rcm_sa *sa, const struct rcm_gid *port, rcm_sa_done_fn *done, void *arg,
-		     struct rcm_link **ret_link, struct rcm_sa_query **ret_query)
+static int client_query_new(struct rcm_sa *sa, const struct rcm_gid *port, rcm_sa_done_fn *done, void *arg,
+			    struct rcm_link **ret_link, struct rcm_sa_query **ret_query)
 {
 	struct rcm_sa_query *query;
 	int ret = link_get(sa, port, ret_link);
@@ -215,14 +215,14 @@ static int client_service(struct rcm_sa *sa, const struct rcm_sa_service_query *
 {
 	struct rcm_sa_query *query;
 	struct rcm_link *link;
-	int ret = query_new(sa, &q->port, done, arg, &link, &query);
+	int ret = client_query_new(sa, &q->port, done, arg, &link, &query);
 
 	if (ret)
 		return ret;
 	query->service = *q;
 	rcm_wire_ask_service(q, query->txn.mad);
 	*ret_query = query;
-	rcm_txn_start(link, &query->txn, q->deadline, service_done);
+	rcm_txn_start(link, &query->txn, q->deadline, client_service_done);
 	return 0;
 }
 
@@ -231,13 +231,13 @@ static int client_path(struct rcm_sa *sa, const struct rcm_sa_path_query *q, rcm
 {
 	struct rcm_sa_query *query;
 	struct rcm_link *link;
-	int ret = query_new(sa, &q->port, done, arg, &link, &query);
+	int ret = client_query_new(sa, &q->port, done, arg, &link, &query);
 
 	if (ret)
 		return ret;
 	rcm_wire_ask_path(q, query->txn.mad);
 	*ret_query = query;
-	rcm_txn_start(link, &query->txn, q->deadline, path_done);
+	rcm_txn_start(link, &query->txn, q->deadline, client_path_done);
 	return 0;
 }
 

@@ -87,7 +87,7 @@ void rcm_link_orphan(struct rcm_link *link, struct rcm_slot *slot)
 	slots_watch(link);
 }
 
-static void device_close(struct rcm_link *link)
+static void link_close_device(struct rcm_link *link)
 {
 	rcm_source_remove(&link->source);
 	rcm_timer_stop(link->loop, &link->slots_timer);
@@ -105,7 +105,7 @@ static void device_lost(struct rcm_link *link, int cause)
 	memcpy(slots, link->slots, sizeof(slots));
 	memset(link->slots, 0, sizeof(link->slots));
 	link->used = 0;
-	device_close(link);
+	link_close_device(link);
 	for (unsigned i = 0; i < RCM_SA_WINDOW; i++)
 		if (slots[i].tid && slots[i].txn)
 			rcm_txn_lost(slots[i].txn);
@@ -135,7 +135,7 @@ static void take_message(struct rcm_link *link, const struct rcm_umad_message *m
 		rcm_txn_answered(txn, message->mad, message->len);
 }
 
-static void readable(struct rcm_source *source, uint32_t events)
+static void link_readable(struct rcm_source *source, uint32_t events)
 {
 	struct rcm_link *link = rcm_container(source, struct rcm_link, source);
 	/* No more can have come than was asked for: a read to find nothing would be one too many. */
@@ -164,7 +164,7 @@ int rcm_link_open(struct rcm_link *link)
 	ret = link->ops->open(&link->port, &link->umad);
 	if (ret)
 		return ret == -EPERM ? -EACCES : ret;
-	ret = rcm_source_add(link->loop, &link->source, link->ops->fd(link->umad), RCM_READABLE, readable);
+	ret = rcm_source_add(link->loop, &link->source, link->ops->fd(link->umad), RCM_READABLE, link_readable);
 	if (ret) {
 		link->ops->close(link->umad);
 		link->umad = NULL;
@@ -175,7 +175,7 @@ int rcm_link_open(struct rcm_link *link)
 void rcm_link_done(struct rcm_link *link)
 {
 	rcm_timer_stop(link->loop, &link->idle_timer);
-	device_close(link);
+	link_close_device(link);
 }
 
 void rcm_link_abandon(struct rcm_link *link)
@@ -184,11 +184,11 @@ void rcm_link_abandon(struct rcm_link *link)
 	link->umad = NULL;
 }
 
-static void idle(struct rcm_timer *timer)
+static void link_idle(struct rcm_timer *timer)
 {
 	struct rcm_link *link = rcm_container(timer, struct rcm_link, idle_timer);
 
-	device_close(link);
+	link_close_device(link);
 	memset(link->slots, 0, sizeof(link->slots));
 	link->used = 0;
 }
@@ -202,7 +202,8 @@ void rcm_link_hold(struct rcm_link *link)
 void rcm_link_drop(struct rcm_link *link)
 {
 	if (!--link->active)
-		rcm_timer_start(link->loop, &link->idle_timer, rcm_clock_now() + RCM_SA_IDLE_MS * RCM_NS_PER_MS, idle);
+		rcm_timer_start(link->loop, &link->idle_timer, rcm_clock_now() + RCM_SA_IDLE_MS * RCM_NS_PER_MS,
+				link_idle);
 }
 
 int rcm_link_look_again(struct rcm_link *link)

@@ -25,7 +25,7 @@ static void timer_set(struct rcm_txn *txn, uint64_t due)
 	rcm_timer_start(txn->link->loop, &txn->timer, due < txn->deadline ? due : txn->deadline, timer_fired);
 }
 
-static void leave(struct rcm_txn *txn)
+static void txn_leave(struct rcm_txn *txn)
 {
 	struct rcm_link *link = txn->link;
 
@@ -40,12 +40,12 @@ static void leave(struct rcm_txn *txn)
 }
 
 __attribute__((format(printf, 4, 5)))
-static void finish(struct rcm_txn *txn, int status, uint16_t mad_status, const char *format, ...)
+static void txn_finish(struct rcm_txn *txn, int status, uint16_t mad_status, const char *format, ...)
 {
 	char text[RCM_TEXT_MAX];
 	va_list args;
 
-	leave(txn);
+	txn_leave(txn);
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
@@ -58,10 +58,11 @@ static void finish_local(struct rcm_txn *txn, int status)
 	const struct rcm_sa_port *port = &txn->link->port;
 
 	if (status == -ENETDOWN)
-		finish(txn, status, 0, "port %s/%u is down or has lost its subnet manager", port->device,
-		       port->number);
+		txn_finish(txn, status, 0, "port %s/%u is down or has lost its subnet manager", port->device,
+			   port->number);
 	else
-		finish(txn, status, 0, "umad of port %s/%u: %s", port->device, port->number, strerrordesc_np(-status));
+		txn_finish(txn, status, 0, "umad of port %s/%u: %s", port->device, port->number,
+			   strerrordesc_np(-status));
 }
 
 static void finish_late(struct rcm_txn *txn)
@@ -70,14 +71,14 @@ static void finish_late(struct rcm_txn *txn)
 	unsigned lid = txn->link->address.lid;
 
 	if (txn->last_busy)
-		finish(txn, -EBUSY, 0x0001, "the SA at LID %u of port %s/%u was busy, asked %u times", lid,
-		       port->device, port->number, txn->sent);
+		txn_finish(txn, -EBUSY, 0x0001, "the SA at LID %u of port %s/%u was busy, asked %u times", lid,
+			   port->device, port->number, txn->sent);
 	else if (!txn->sent)
-		finish(txn, -ETIMEDOUT, 0, "waited in line for the SA of port %s/%u until the deadline", port->device,
-		       port->number);
+		txn_finish(txn, -ETIMEDOUT, 0, "waited in line for the SA of port %s/%u until the deadline",
+			   port->device, port->number);
 	else
-		finish(txn, -ETIMEDOUT, 0, "no answer from the SA at LID %u of port %s/%u, asked %u times", lid,
-		       port->device, port->number, txn->sent);
+		txn_finish(txn, -ETIMEDOUT, 0, "no answer from the SA at LID %u of port %s/%u, asked %u times", lid,
+			   port->device, port->number, txn->sent);
 }
 
 /* Tells of the failure in the loop's next turn: its cause may be found while the caller is still starting it. */
@@ -88,7 +89,7 @@ static void fail_soon(struct rcm_txn *txn, int failure)
 	rcm_timer_start(txn->link->loop, &txn->timer, 0, timer_fired);
 }
 
-static void queue(struct rcm_txn *txn)
+static void txn_queue(struct rcm_txn *txn)
 {
 	txn->state = RCM_TXN_WAITING;
 	timer_set(txn, UINT64_MAX);
@@ -158,7 +159,7 @@ void rcm_txn_silence(struct rcm_txn *txn)
 	if (ret)
 		finish_local(txn, ret);
 	else
-		queue(txn);
+		txn_queue(txn);
 }
 
 void rcm_txn_lost(struct rcm_txn *txn)
@@ -173,10 +174,10 @@ void rcm_txn_lost(struct rcm_txn *txn)
 void rcm_txn_overflow(struct rcm_txn *txn)
 {
 	txn->slot = NULL;
-	finish(txn, -EIO, 0, "the SA's answer is larger than %d bytes", RCM_SA_ANSWER_MAX);
+	txn_finish(txn, -EIO, 0, "the SA's answer is larger than %d bytes", RCM_SA_ANSWER_MAX);
 }
 
-static void busy(struct rcm_txn *txn)
+static void txn_busy(struct rcm_txn *txn)
 {
 	unsigned times = txn->busy < BUSY_TIMES_MAX ? txn->busy : BUSY_TIMES_MAX;
 
@@ -191,21 +192,21 @@ void rcm_txn_answered(struct rcm_txn *txn, const uint8_t *mad, size_t len)
 
 	txn->slot = NULL;
 	if (rcm_wire_read(txn->mad, mad, len, &outcome.answer)) {
-		finish(txn, -EIO, 0, "the SA's answer is malformed");
+		txn_finish(txn, -EIO, 0, "the SA's answer is malformed");
 		return;
 	}
 	outcome.mad_status = outcome.answer.status;
 	switch (rcm_wire_verdict(outcome.mad_status)) {
 	case RCM_WIRE_AGAIN:
-		busy(txn);
+		txn_busy(txn);
 		return;
 	case RCM_WIRE_REFUSED:
-		finish(txn, -EIO, outcome.mad_status, "the SA answered with status 0x%04x (%s)", outcome.mad_status,
-		       rcm_wire_status_name(outcome.mad_status));
+		txn_finish(txn, -EIO, outcome.mad_status, "the SA answered with status 0x%04x (%s)", outcome.mad_status,
+			   rcm_wire_status_name(outcome.mad_status));
 		return;
 	case RCM_WIRE_OK:
 		if (outcome.answer.count) {
-			leave(txn);
+			txn_leave(txn);
 			txn->done(txn, &outcome);
 			return;
 		}
@@ -213,7 +214,7 @@ void rcm_txn_answered(struct rcm_txn *txn, const uint8_t *mad, size_t len)
 	case RCM_WIRE_NONE:
 		break;
 	}
-	finish(txn, -ENOENT, outcome.mad_status, "the SA has no such record");
+	txn_finish(txn, -ENOENT, outcome.mad_status, "the SA has no such record");
 }
 
 static void timer_fired(struct rcm_timer *timer)
@@ -229,7 +230,7 @@ static void timer_fired(struct rcm_timer *timer)
 		rcm_link_release(link, txn->slot);
 		rcm_txn_silence(txn);
 	} else if (txn->state == RCM_TXN_PAUSED) {
-		queue(txn);
+		txn_queue(txn);
 	}
 	rcm_link_pump(link);
 }
@@ -242,12 +243,12 @@ void rcm_txn_start(struct rcm_link *link, struct rcm_txn *txn, uint64_t deadline
 	txn->sent = txn->silent = txn->busy = txn->lost = 0;
 	txn->last_busy = false;
 	rcm_link_hold(link);
-	queue(txn);
+	txn_queue(txn);
 	rcm_link_pump(link);
 }
 
 void rcm_txn_cancel(struct rcm_txn *txn)
 {
 	if (txn->state != RCM_TXN_IDLE)
-		leave(txn);
+		txn_leave(txn);
 }

@@ -29,7 +29,7 @@ struct rcm_umad {
 };
 
 /* libibumad says -EIO for whatever open() failed with, and -EPERM for any failed registration. */
-static int cause(int rc)
+static int umad_cause(int rc)
 {
 	if ((rc == -EIO || rc == -EPERM) && errno)
 		return rcm_errno();
@@ -48,7 +48,7 @@ static int buffer_resize(struct rcm_umad *umad, size_t room)
 	return 0;
 }
 
-static void device_close(struct rcm_umad *umad)
+static void umad_close_device(struct rcm_umad *umad)
 {
 	if (!umad)
 		return;
@@ -58,7 +58,7 @@ static void device_close(struct rcm_umad *umad)
 	free(umad);
 }
 
-static int device_open(const struct rcm_sa_port *port, struct rcm_umad **ret_umad)
+static int umad_open_device(const struct rcm_sa_port *port, struct rcm_umad **ret_umad)
 {
 	struct rcm_umad *umad = calloc(1, sizeof(*umad));
 	uint16_t pkey;
@@ -70,7 +70,7 @@ static int device_open(const struct rcm_sa_port *port, struct rcm_umad **ret_uma
 	errno = 0;
 	umad->id = umad_open_port(port->device, port->number);
 	if (umad->id < 0) {
-		ret = cause(umad->id);
+		ret = umad_cause(umad->id);
 		goto out;
 	}
 	fcntl(umad_get_fd(umad->id), F_SETFD, FD_CLOEXEC);
@@ -80,7 +80,7 @@ static int device_open(const struct rcm_sa_port *port, struct rcm_umad **ret_uma
 	errno = 0;
 	umad->agent = umad_register(umad->id, RCM_SA_CLASS, RCM_SA_CLASS_VERSION, RMPP_VERSION, NULL);
 	if (umad->agent < 0) {
-		ret = cause(umad->agent);
+		ret = umad_cause(umad->agent);
 		goto out;
 	}
 	if (rcm_port_pkey(port->device, port->number, &pkey, &umad->pkey_index))
@@ -93,7 +93,7 @@ static int device_open(const struct rcm_sa_port *port, struct rcm_umad **ret_uma
 	*ret_umad = umad;
 	umad = NULL;
 out:
-	device_close(umad);
+	umad_close_device(umad);
 	return ret;
 }
 
@@ -133,10 +133,10 @@ static int device_send(struct rcm_umad *umad, const struct rcm_sa_address *to, c
 	memcpy(umad_get_mad(message), mad, RCM_MAD_SIZE);
 	errno = 0;
 	/* The kernel's own retries would keep the transaction id, and know nothing of a new SM. */
-	return cause(umad_send(umad->id, umad->agent, message, RCM_MAD_SIZE, (int)timeout_ms, 0));
+	return umad_cause(umad_send(umad->id, umad->agent, message, RCM_MAD_SIZE, (int)timeout_ms, 0));
 }
 
-static int receive(struct rcm_umad *umad, int *len)
+static int umad_receive(struct rcm_umad *umad, int *len)
 {
 	int ret;
 
@@ -145,7 +145,7 @@ static int receive(struct rcm_umad *umad, int *len)
 	ret = umad_recv(umad->id, umad->buffer, len, 0);
 	if (ret == -EWOULDBLOCK || ret == -EINTR)
 		return -EAGAIN;
-	return ret < 0 ? cause(ret) : 0;
+	return ret < 0 ? umad_cause(ret) : 0;
 }
 
 static int device_recv(struct rcm_umad *umad, struct rcm_umad_message *ret_message)
@@ -154,14 +154,14 @@ static int device_recv(struct rcm_umad *umad, struct rcm_umad_message *ret_messa
 
 	if (umad->room > BUFFER_USUAL)
 		buffer_resize(umad, BUFFER_USUAL);	/* where it fails, the large one stays */
-	ret = receive(umad, &len);
+	ret = umad_receive(umad, &len);
 	if (ret == -ENOSPC) {
 		/* The message stays where it is, and its length and first segment were told. */
 		if (len > (int)umad->room && len <= RCM_SA_ANSWER_MAX) {
 			ret = buffer_resize(umad, (size_t)len);
 			if (ret)
 				return ret;
-			ret = receive(umad, &len);
+			ret = umad_receive(umad, &len);
 		} else {
 			ret = -EMSGSIZE;
 		}
@@ -177,12 +177,12 @@ static int device_recv(struct rcm_umad *umad, struct rcm_umad_message *ret_messa
 const struct rcm_umad_ops rcm_umad_device = {
 	.name = "umad",
 	.find = rcm_sa_port_by_gid,
-	.open = device_open,
+	.open = umad_open_device,
 	.fd = device_fd,
 	.address = device_address,
 	.send = device_send,
 	.recv = device_recv,
-	.close = device_close,
+	.close = umad_close_device,
 };
 
 int rcm_sa_umad_usable(const struct rcm_gid *port)
@@ -197,8 +197,8 @@ int rcm_sa_umad_usable(const struct rcm_gid *port)
 		return 0;
 	ret = rcm_port_mad_module() ? rcm_sa_port_by_gid(port, &found) : -ENODEV;
 	if (!ret)
-		ret = device_open(&found, &umad);
-	device_close(umad);
+		ret = umad_open_device(&found, &umad);
+	umad_close_device(umad);
 	if (!ret) {
 		last.gid = *port;
 		last.until = rcm_clock_now() + RCM_NS_PER_S;

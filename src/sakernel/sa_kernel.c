@@ -70,19 +70,19 @@ void rcm_sa_kernel_forget(void)
 	atomic_store(&usable, -1);
 }
 
-static const struct rcm_gid *port_of(const struct rcm_sa_query *query)
+static const struct rcm_gid *query_port(const struct rcm_sa_query *query)
 {
 	return query->by_path ? &query->q.path.port : &query->q.service.port;
 }
 
-static uint64_t deadline_of(const struct rcm_sa_query *query)
+static uint64_t query_deadline(const struct rcm_sa_query *query)
 {
 	return query->by_path ? query->q.path.deadline : query->q.service.deadline;
 }
 
 /* ---- The kernel's id of an attempt ---- */
 
-static void end_attempt(struct rcm_sa_query *query)
+static void query_end_attempt(struct rcm_sa_query *query)
 {
 	uint32_t events;
 
@@ -92,15 +92,15 @@ static void end_attempt(struct rcm_sa_query *query)
 	query->uid = 0;
 }
 
-static int bind_to_port(struct rcm_sa_query *query)
+static int query_bind(struct rcm_sa_query *query)
 {
 	union rcm_sockaddr port;
 
-	rcm_sockaddr_ib(&port, port_of(query)->raw, 0, 0, 0);
+	rcm_sockaddr_ib(&port, query_port(query)->raw, 0, 0, 0);
 	return rcm_ucma_bind(&query->sa->ucma, query->handle, &port.sa, sizeof(port.ib));
 }
 
-static int ask(struct rcm_sa_query *query)
+static int query_ask(struct rcm_sa_query *query)
 {
 	const struct rcm_sa_service_query *service = &query->q.service;
 	const struct rcm_sa_path_query *path = &query->q.path;
@@ -115,7 +115,7 @@ static int ask(struct rcm_sa_query *query)
 				     STEP_TIMEOUT_MS);
 }
 
-static int start_attempt(struct rcm_sa_query *query)
+static int query_start_attempt(struct rcm_sa_query *query)
 {
 	struct rcm_sa *sa = query->sa;
 	int ret;
@@ -123,11 +123,11 @@ static int start_attempt(struct rcm_sa_query *query)
 	query->uid = ++sa->last_uid;
 	ret = rcm_ucma_create_id(&sa->ucma, query->uid, RDMA_PS_IB, IBV_QPT_RC, &query->handle);
 	if (!ret)
-		ret = bind_to_port(query);
+		ret = query_bind(query);
 	if (!ret)
-		ret = ask(query);
+		ret = query_ask(query);
 	if (ret)
-		end_attempt(query);
+		query_end_attempt(query);
 	else
 		sa->stats.queries++;
 	return ret;
@@ -135,89 +135,90 @@ static int start_attempt(struct rcm_sa_query *query)
 
 /* ---- The end of a query ---- */
 
-static void start_waiting(struct rcm_sa *sa);
+static void kernel_start_waiting(struct rcm_sa *sa);
 
 /* Takes it out of everything. Its memory is the caller's to free. */
-static void withdraw(struct rcm_sa_query *query)
+static void query_withdraw(struct rcm_sa_query *query)
 {
 	struct rcm_sa *sa = query->sa;
 
-	end_attempt(query);
+	query_end_attempt(query);
 	rcm_timer_stop(sa->loop, &query->deadline);
 	TAILQ_REMOVE(query->running ? &sa->running : &sa->waiting, query, link);
 	sa->n_running -= query->running;
 }
 
-static void finish(struct rcm_sa_query *query, const struct rcm_sa_answer *answer)
+static void query_finish(struct rcm_sa_query *query, const struct rcm_sa_answer *answer)
 {
 	struct rcm_sa *sa = query->sa;
 
-	withdraw(query);
+	query_withdraw(query);
 	query->done(query->arg, answer);
 	free(query);
-	start_waiting(sa);
+	kernel_start_waiting(sa);
 }
 
-static void finish_with_error(struct rcm_sa_query *query, int status, const char *text)
+static void query_finish_with_error(struct rcm_sa_query *query, int status, const char *text)
 {
 	const struct rcm_sa_answer answer = { .status = status, .text = text };
 
-	finish(query, &answer);
+	query_finish(query, &answer);
 }
 
-static void deadline_passed(struct rcm_timer *timer)
+static void query_deadline_passed(struct rcm_timer *timer)
 {
 	struct rcm_sa_query *query = rcm_container(timer, struct rcm_sa_query, deadline);
 
 	if (query->other)
 		rcm_sa_umad.cancel(query->sa->umad, query->other);
-	finish_with_error(query, -ETIMEDOUT, "the SA did not answer the kernel in time");
+	query_finish_with_error(query, -ETIMEDOUT, "the SA did not answer the kernel in time");
 }
 
 /* ---- Our own client, where the kernel gave up ---- */
 
-static void other_done(void *arg, const struct rcm_sa_answer *answer)
+static void query_other_done(void *arg, const struct rcm_sa_answer *answer)
 {
-	finish(arg, answer);
+	query_finish(arg, answer);
 }
 
-static bool ask_umad(struct rcm_sa_query *query)
+static bool query_ask_umad(struct rcm_sa_query *query)
 {
 	struct rcm_sa *sa = query->sa;
 
-	if (rcm_sa_umad_usable(port_of(query)))
+	if (rcm_sa_umad_usable(query_port(query)))
 		return false;
 	if (!sa->umad && rcm_sa_umad.open(sa->loop, &sa->umad))
 		return false;
-	end_attempt(query);
+	query_end_attempt(query);
 	if (query->by_path)
-		return !rcm_sa_umad.path(sa->umad, &query->q.path, other_done, query, &query->other);
-	return !rcm_sa_umad.service(sa->umad, &query->q.service, other_done, query, &query->other);
+		return !rcm_sa_umad.path(sa->umad, &query->q.path, query_other_done, query, &query->other);
+	return !rcm_sa_umad.service(sa->umad, &query->q.service, query_other_done, query, &query->other);
 }
 
-static bool try_again(struct rcm_sa_query *query)
+static bool query_try_again(struct rcm_sa_query *query)
 {
 	query->sa->stats.retries++;
-	end_attempt(query);
-	return !start_attempt(query);
+	query_end_attempt(query);
+	return !query_start_attempt(query);
 }
 
 /* The kernel's status of an attempt. It tells nothing about the SA's: any but "none" and "too late" is -EINVAL. */
-static void attempt_failed(struct rcm_sa_query *query, int status)
+static void query_attempt_failed(struct rcm_sa_query *query, int status)
 {
 	if (status == -ENODATA || status == -ENOENT)
-		finish_with_error(query, -ENOENT, "the SA has no such record");
-	else if (ask_umad(query))
+		query_finish_with_error(query, -ENOENT, "the SA has no such record");
+	else if (query_ask_umad(query))
 		return;
 	else if (status != -ETIMEDOUT)
-		finish_with_error(query, status == -EINVAL ? -EIO : status, "the kernel's question to the SA failed");
-	else if (!try_again(query))
-		finish_with_error(query, -ETIMEDOUT, "the SA did not answer the kernel in time");
+		query_finish_with_error(query, status == -EINVAL ? -EIO : status,
+					"the kernel's question to the SA failed");
+	else if (!query_try_again(query))
+		query_finish_with_error(query, -ETIMEDOUT, "the SA did not answer the kernel in time");
 }
 
 /* ---- Answers ---- */
 
-static void service_resolved(struct rcm_sa_query *query)
+static void query_service_resolved(struct rcm_sa_query *query)
 {
 	struct rcm_sa_answer answer = { 0 };
 	struct rcm_sa_service_record *records = NULL;
@@ -235,7 +236,7 @@ static void service_resolved(struct rcm_sa_query *query)
 	if (!ret && !count)
 		ret = -ENODATA;
 	if (ret) {
-		attempt_failed(query, ret);
+		query_attempt_failed(query, ret);
 		goto out;
 	}
 	for (uint32_t i = 0; i < count; i++)
@@ -243,13 +244,13 @@ static void service_resolved(struct rcm_sa_query *query)
 	answer.count = count;
 	answer.total = total;
 	answer.services = records;
-	finish(query, &answer);
+	query_finish(query, &answer);
 out:
 	free(records);
 	free(raw);
 }
 
-static void path_resolved(struct rcm_sa_query *query)
+static void query_path_resolved(struct rcm_sa_query *query)
 {
 	struct ibv_path_data data[RCM_UCMA_PATHS_MAX];
 	uint8_t paths[RCM_UCMA_PATHS_MAX][64];
@@ -260,45 +261,45 @@ static void path_resolved(struct rcm_sa_query *query)
 	if (!ret && !count)
 		ret = -ENODATA;
 	if (ret) {
-		attempt_failed(query, ret);
+		query_attempt_failed(query, ret);
 		return;
 	}
 	for (uint32_t i = 0; i < count; i++)
 		memcpy(paths[i], &data[i].path, sizeof(paths[i]));
 	answer.count = answer.total = count;
-	finish(query, &answer);
+	query_finish(query, &answer);
 }
 
-static void handle_event(struct rcm_sa_query *query, const struct rcm_ucma_event *event)
+static void query_handle_event(struct rcm_sa_query *query, const struct rcm_ucma_event *event)
 {
 	int ret;
 
 	switch (event->type) {
 	case RDMA_CM_EVENT_ADDRINFO_RESOLVED:
-		service_resolved(query);
+		query_service_resolved(query);
 		break;
 	case RDMA_CM_EVENT_ADDR_RESOLVED:
 		ret = rcm_ucma_resolve_route(&query->sa->ucma, query->handle, STEP_TIMEOUT_MS);
 		if (ret)
-			attempt_failed(query, ret);
+			query_attempt_failed(query, ret);
 		break;
 	case RDMA_CM_EVENT_ROUTE_RESOLVED:
-		path_resolved(query);
+		query_path_resolved(query);
 		break;
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
-		finish_with_error(query, -ENODEV, "the port's device was removed");
+		query_finish_with_error(query, -ENODEV, "the port's device was removed");
 		break;
 	case RDMA_CM_EVENT_ADDRINFO_ERROR:
 	case RDMA_CM_EVENT_ADDR_ERROR:
 	case RDMA_CM_EVENT_ROUTE_ERROR:
-		attempt_failed(query, event->status ? event->status : -EIO);
+		query_attempt_failed(query, event->status ? event->status : -EIO);
 		break;
 	default:
 		break;
 	}
 }
 
-static void events_ready(struct rcm_source *source, uint32_t events)
+static void kernel_events_ready(struct rcm_source *source, uint32_t events)
 {
 	struct rcm_sa *sa = rcm_container(source, struct rcm_sa, source);
 	struct rcm_ucma_event event;
@@ -310,13 +311,13 @@ static void events_ready(struct rcm_source *source, uint32_t events)
 			if (query->uid == event.uid)
 				break;
 		if (query)
-			handle_event(query, &event);
+			query_handle_event(query, &event);
 	}
 }
 
 /* ---- The ops ---- */
 
-static int open_kernel(struct rcm_sa *sa)
+static int kernel_open_device(struct rcm_sa *sa)
 {
 	int ret;
 
@@ -324,16 +325,16 @@ static int open_kernel(struct rcm_sa *sa)
 		return 0;
 	ret = rcm_ucma_open(&sa->ucma);
 	if (!ret)
-		ret = rcm_source_add(sa->loop, &sa->source, sa->ucma.fd, RCM_READABLE, events_ready);
+		ret = rcm_source_add(sa->loop, &sa->source, sa->ucma.fd, RCM_READABLE, kernel_events_ready);
 	if (ret)
 		rcm_ucma_close(&sa->ucma);
 	return ret;
 }
 
-static int run(struct rcm_sa_query *query)
+static int query_run(struct rcm_sa_query *query)
 {
 	struct rcm_sa *sa = query->sa;
-	int ret = start_attempt(query);
+	int ret = query_start_attempt(query);
 
 	if (ret)
 		return ret;
@@ -343,14 +344,14 @@ static int run(struct rcm_sa_query *query)
 	return 0;
 }
 
-static void start_waiting(struct rcm_sa *sa)
+static void kernel_start_waiting(struct rcm_sa *sa)
 {
 	struct rcm_sa_query *query;
 	int ret;
 
 	while (sa->n_running < RCM_SA_WINDOW && (query = TAILQ_FIRST(&sa->waiting))) {
 		TAILQ_REMOVE(&sa->waiting, query, link);
-		ret = run(query);
+		ret = query_run(query);
 		if (!ret)
 			continue;
 		rcm_timer_stop(sa->loop, &query->deadline);
@@ -361,26 +362,26 @@ static void start_waiting(struct rcm_sa *sa)
 }
 
 /* Runs it, or puts it behind those that wait already. */
-static int start(struct rcm_sa_query *query, struct rcm_sa_query **ret_query)
+static int query_start(struct rcm_sa_query *query, struct rcm_sa_query **ret_query)
 {
 	struct rcm_sa *sa = query->sa;
-	int ret = open_kernel(sa);
+	int ret = kernel_open_device(sa);
 
 	if (!ret && sa->n_running < RCM_SA_WINDOW)
-		ret = run(query);
+		ret = query_run(query);
 	else if (!ret)
 		TAILQ_INSERT_TAIL(&sa->waiting, query, link);
 	if (ret) {
 		free(query);
 		return ret;
 	}
-	if (deadline_of(query))
-		rcm_timer_start(sa->loop, &query->deadline, deadline_of(query), deadline_passed);
+	if (query_deadline(query))
+		rcm_timer_start(sa->loop, &query->deadline, query_deadline(query), query_deadline_passed);
 	*ret_query = query;
 	return 0;
 }
 
-static struct rcm_sa_query *query_new(struct rcm_sa *sa, rcm_sa_done_fn *done, void *arg)
+static struct rcm_sa_query *kernel_query_new(struct rcm_sa *sa, rcm_sa_done_fn *done, void *arg)
 {
 	struct rcm_sa_query *query = calloc(1, sizeof(*query));
 
@@ -396,33 +397,33 @@ static struct rcm_sa_query *query_new(struct rcm_sa *sa, rcm_sa_done_fn *done, v
 static int kernel_service(struct rcm_sa *sa, const struct rcm_sa_service_query *asked, rcm_sa_done_fn *done,
 			  void *arg, struct rcm_sa_query **ret_query)
 {
-	struct rcm_sa_query *query = query_new(sa, done, arg);
+	struct rcm_sa_query *query = kernel_query_new(sa, done, arg);
 
 	if (!query)
 		return -ENOMEM;
 	query->q.service = *asked;
-	return start(query, ret_query);
+	return query_start(query, ret_query);
 }
 
 static int kernel_path(struct rcm_sa *sa, const struct rcm_sa_path_query *asked, rcm_sa_done_fn *done, void *arg,
 		       struct rcm_sa_query **ret_query)
 {
-	struct rcm_sa_query *query = query_new(sa, done, arg);
+	struct rcm_sa_query *query = kernel_query_new(sa, done, arg);
 
 	if (!query)
 		return -ENOMEM;
 	query->by_path = true;
 	query->q.path = *asked;
-	return start(query, ret_query);
+	return query_start(query, ret_query);
 }
 
 static void kernel_cancel(struct rcm_sa *sa, struct rcm_sa_query *query)
 {
 	if (query->other)
 		rcm_sa_umad.cancel(sa->umad, query->other);
-	withdraw(query);
+	query_withdraw(query);
 	free(query);
-	start_waiting(sa);
+	kernel_start_waiting(sa);
 }
 
 static int kernel_open(struct rcm_loop *loop, struct rcm_sa **ret_sa)
@@ -450,7 +451,7 @@ static void kernel_stats(struct rcm_sa *sa, struct rcm_sa_stats *ret_stats)
 }
 
 /* The kernel's ids go with the descriptor; what is freed here tells nobody anything. */
-static void free_all(struct rcm_sa *sa, bool touch_loop)
+static void kernel_free_all(struct rcm_sa *sa, bool touch_loop)
 {
 	struct query_list *lists[] = { &sa->running, &sa->waiting };
 	struct rcm_sa_query *query;
@@ -473,7 +474,7 @@ static void kernel_close(struct rcm_sa *sa)
 		return;
 	rcm_sa_umad.close(sa->umad);
 	rcm_source_remove(&sa->source);
-	free_all(sa, true);
+	kernel_free_all(sa, true);
 }
 
 static void kernel_abandon(struct rcm_sa *sa)
@@ -482,7 +483,7 @@ static void kernel_abandon(struct rcm_sa *sa)
 		return;
 	if (sa->umad)
 		rcm_sa_umad.abandon(sa->umad);
-	free_all(sa, false);
+	kernel_free_all(sa, false);
 }
 
 const struct rcm_sa_ops rcm_sa_kernel = {

@@ -105,7 +105,7 @@ int rcm_ucma_create_id(const struct rcm_ucma *ucma, uint64_t uid, enum rdma_port
 }
 
 /* DESTROY_ID and LEAVE_MCAST have one shape. */
-static int release(const struct rcm_ucma *ucma, uint32_t number, uint32_t handle, uint32_t *ret_events)
+static int ucma_release(const struct rcm_ucma *ucma, uint32_t number, uint32_t handle, uint32_t *ret_events)
 {
 	struct rdma_ucm_destroy_id_resp answer = { 0 };
 	MESSAGE(rdma_ucm_destroy_id) m = { .body = { .response = address_of(&answer), .id = handle } };
@@ -118,12 +118,12 @@ static int release(const struct rcm_ucma *ucma, uint32_t number, uint32_t handle
 
 int rcm_ucma_destroy_id(const struct rcm_ucma *ucma, uint32_t handle, uint32_t *ret_events)
 {
-	return release(ucma, RDMA_USER_CM_CMD_DESTROY_ID, handle, ret_events);
+	return ucma_release(ucma, RDMA_USER_CM_CMD_DESTROY_ID, handle, ret_events);
 }
 
 int rcm_ucma_leave_mcast(const struct rcm_ucma *ucma, uint32_t mcast, uint32_t *ret_events)
 {
-	return release(ucma, RDMA_USER_CM_CMD_LEAVE_MCAST, mcast, ret_events);
+	return ucma_release(ucma, RDMA_USER_CM_CMD_LEAVE_MCAST, mcast, ret_events);
 }
 
 int rcm_ucma_migrate_id(const struct rcm_ucma *ucma, uint32_t handle, int from_fd, uint32_t *ret_events)
@@ -188,7 +188,7 @@ int rcm_ucma_resolve_ib_service(const struct rcm_ucma *ucma, uint32_t handle, bo
 	return SEND(ucma, RCM_UCM_CMD_RESOLVE_IB_SERVICE, &m, 0);
 }
 
-static int query(const struct rcm_ucma *ucma, uint32_t handle, uint32_t option, void *answer, size_t len)
+static int ucma_query(const struct rcm_ucma *ucma, uint32_t handle, uint32_t option, void *answer, size_t len)
 {
 	MESSAGE(rdma_ucm_query) m = { .body = {
 		.response = address_of(answer), .id = handle, .option = option,
@@ -202,7 +202,7 @@ static int query_addresses(const struct rcm_ucma *ucma, uint32_t handle, uint32_
 {
 	/* A kernel that doesn't know device indexes leaves this one alone. */
 	struct rdma_ucm_query_addr_resp answer = { .ibdev_index = UINT32_MAX };
-	int ret = query(ucma, handle, option, &answer, sizeof(answer));
+	int ret = ucma_query(ucma, handle, option, &answer, sizeof(answer));
 
 	if (ret)
 		return ret;
@@ -233,7 +233,7 @@ int rcm_ucma_query_path(const struct rcm_ucma *ucma, uint32_t handle,
 		struct rdma_ucm_query_path_resp head;
 		struct ibv_path_data paths[RCM_UCMA_PATHS_MAX];
 	} answer = { 0 };
-	int ret = query(ucma, handle, RDMA_USER_CM_QUERY_PATH, &answer, sizeof(answer));
+	int ret = ucma_query(ucma, handle, RDMA_USER_CM_QUERY_PATH, &answer, sizeof(answer));
 	uint32_t count = answer.head.num_paths;
 
 	if (ret)
@@ -259,7 +259,7 @@ int rcm_ucma_query_ib_service(const struct rcm_ucma *ucma, uint32_t handle, uint
 	answer = calloc(1, len);
 	if (!answer)
 		return -ENOMEM;
-	ret = query(ucma, handle, RCM_UCM_QUERY_IB_SERVICE, answer, len);
+	ret = ucma_query(ucma, handle, RCM_UCM_QUERY_IB_SERVICE, answer, len);
 	if (ret)
 		goto out;
 	count = answer->num_service_recs < max ? answer->num_service_recs : max;

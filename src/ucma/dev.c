@@ -126,7 +126,7 @@ int rcm_ucma_dev_open(struct rcm_ucma_dev *dev)
 	return fd == -ENODEV ? dev_find(dev) : fd;
 }
 
-static int device_open(void)
+static int dev_open(void)
 {
 	static struct rcm_ucma_dev dev = { "/dev/infiniband", "/dev/char", rcm_chardev_ask, 0, 0 };
 
@@ -142,14 +142,14 @@ static int device_command(int fd, const void *bytes, size_t len)
 	return (size_t)written == len ? 0 : -EIO;
 }
 
-static void device_close(int fd)
+static void dev_close(int fd)
 {
 	close(fd);
 }
 
 const struct rcm_ucma_ops rcm_ucma_device = {
 	.name = "rdma_cm",
-	.open = device_open,
+	.open = dev_open,
 	.command = device_command,
-	.close = device_close,
+	.close = dev_close,
 };

@@ -67,7 +67,7 @@ static int device_open(struct ibv_device *found, struct rcm_device **ret_device)
 }
 
 /* The one that is open already, with a reference for the caller; or NULL. */
-static struct rcm_device *find_locked(__be64 guid, int64_t index) RCM_REQUIRES(lock)
+static struct rcm_device *device_find_locked(__be64 guid, int64_t index) RCM_REQUIRES(lock)
 {
 	struct rcm_device *device;
 
@@ -81,23 +81,23 @@ static struct rcm_device *find_locked(__be64 guid, int64_t index) RCM_REQUIRES(l
 	return NULL;
 }
 
-static struct rcm_device *find(__be64 guid, int64_t index)
+static struct rcm_device *device_find(__be64 guid, int64_t index)
 {
 	struct rcm_device *device;
 
 	rcm_lock_acquire(&lock);
-	device = find_locked(guid, index);
+	device = device_find_locked(guid, index);
 	rcm_lock_release(&lock);
 	return device;
 }
 
 /* Enters a device that was opened just now; where another thread was first, that one's serves. */
-static struct rcm_device *enter(struct rcm_device *device)
+static struct rcm_device *device_enter(struct rcm_device *device)
 {
 	struct rcm_device *other;
 
 	rcm_lock_acquire(&lock);
-	other = find_locked(device->guid, device->index);
+	other = device_find_locked(device->guid, device->index);
 	if (!other) {
 		device->refs = 1;
 		LIST_INSERT_HEAD(&opened, device, link);
@@ -111,13 +111,13 @@ static struct rcm_device *enter(struct rcm_device *device)
 
 static int get_listed(struct ibv_device *listed, struct rcm_device **ret_device)
 {
-	struct rcm_device *device = find(ibv_get_device_guid(listed), ibv_get_device_index(listed));
+	struct rcm_device *device = device_find(ibv_get_device_guid(listed), ibv_get_device_index(listed));
 	int ret = 0;
 
 	if (!device) {
 		ret = device_open(listed, &device);
 		if (!ret)
-			device = enter(device);
+			device = device_enter(device);
 	}
 	if (!ret)
 		*ret_device = device;
@@ -133,7 +133,7 @@ static bool is_listed(const struct rcm_device *device, struct ibv_device **list)
 }
 
 /* Notices which devices are gone, and closes those that nobody uses. */
-static void sweep(struct ibv_device **list)
+static void device_sweep(struct ibv_device **list)
 {
 	LIST_HEAD(, rcm_device) gone = LIST_HEAD_INITIALIZER(gone);
 	struct rcm_device *device, *next;
@@ -162,14 +162,14 @@ static int list_devices(struct ibv_device ***ret_list)
 
 	if (!list)
 		return errno == ENOMEM ? -ENOMEM : -ENODEV;
-	sweep(list);
+	device_sweep(list);
 	*ret_list = list;
 	return 0;
 }
 
 int rcm_device_get(__be64 guid, int64_t index, struct rcm_device **ret_device)
 {
-	struct rcm_device *device = find(guid, index);
+	struct rcm_device *device = device_find(guid, index);
 	struct ibv_device **list;
 	int ret;
 
@@ -233,7 +233,7 @@ int rcm_device_xrcd(struct rcm_device *device, struct ibv_xrcd **ret_xrcd)
 	return 0;
 }
 
-static void pin(struct rcm_device *device)
+static void device_pin(struct rcm_device *device)
 {
 	rcm_lock_acquire(&lock);
 	device->pinned = true;
@@ -262,7 +262,7 @@ int rcm_device_list_open(struct ibv_context ***ret_list, int *ret_count)
 		if (get_listed(*at, &device))
 			continue;
 		contexts[count++] = device->verbs;
-		pin(device);
+		device_pin(device);
 	}
 	if (!count) {
 		free(contexts);

@@ -38,10 +38,8 @@ static void count_drop(struct rcm_event *event)
 }
 
 static const struct rcm_event_ops kernel_ops = {
-	.name = "kernel",
 	.deliver = deliver,
 	.drop = count_drop,
-	.text = rcm_event_no_text,
 	.free = rcm_kernel_event_free,
 };
 
