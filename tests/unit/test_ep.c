@@ -119,7 +119,8 @@ static void test_active_endpoint_that_fails_at_any_step_leaves_nothing(void **st
 	assert_int_equal(rcm_fake_ucma_ids(), 0);
 }
 
-static void test_active_endpoint_without_queue_pair_leaves_the_attributes(void **state)
+/* A failure at the first call of the verbs, the second, and so on, until none is reached; the last makes it. */
+static void test_active_endpoint_that_verbs_fail_leaves_the_attributes(void **state)
 {
 	const struct ibv_qp_init_attr before = { .qp_type = IBV_QPT_UD, .cap = { .max_send_wr = 1 } };
 	struct ibv_qp_init_attr attr = before;
@@ -128,26 +129,31 @@ static void test_active_endpoint_without_queue_pair_leaves_the_attributes(void *
 		{ RDMA_USER_CM_CMD_RESOLVE_ROUTE, RDMA_CM_EVENT_ROUTE_RESOLVED, 0, 0 },
 		{ 0 },
 	};
-	struct rcm_id *id = NULL;
+	struct rcm_id *first = rcm_world_id(RDMA_PS_TCP), *id = NULL;
+	unsigned calls = 0, objects = rcm_fake_verbs_objects();
 
 	(void)state;
-	for (int i = 0; i < 3; i++) {
-		static const enum fake_verbs_call calls[] = { FAKE_CREATE_CQ, FAKE_CREATE_QP, FAKE_MODIFY_QP };
-
-		answers[0].count_before = answers[1].count_before = i;
-		rcm_fake_verbs_fail(calls[i], ENOMEM);
-		assert_int_equal(make_endpoint(&attr, answers, &id), -ENOMEM);
-		rcm_fake_verbs_fail(calls[i], 0);
+	answers[0].count_before = rcm_fake_ucma_count(RDMA_USER_CM_CMD_RESOLVE_ADDR);
+	for (;;) {
+		rcm_fake_verbs_fail_nth(++calls, ENOMEM);
+		if (!make_endpoint(&attr, answers, &id))
+			break;
+		assert_true(rcm_fake_verbs_has_failed());
 		assert_memory_equal(&attr, &before, sizeof(attr));
 		assert_null(id);
+		assert_int_equal(rcm_fake_verbs_objects(), objects);
+		assert_int_equal(rcm_fake_ucma_ids(), 1);
+		answers[0].count_before++;
+		answers[1].count_before++;
 	}
-	/* So the same attributes serve again. */
-	answers[0].count_before = answers[1].count_before = 3;
-	assert_int_equal(make_endpoint(&attr, answers, &id), 0);
+	assert_false(rcm_fake_verbs_has_failed());
+	assert_in_range(calls, 6, 20);
+	/* The same attributes served in the end. */
 	assert_ptr_equal(attr.send_cq, id->pub.send_cq);
 	assert_int_equal(attr.qp_type, IBV_QPT_RC);
 	rcm_queues_destroy_qp(id);
 	rcm_id_destroy(id);
+	rcm_id_destroy(first);
 }
 
 /* Bound to a device or not: what the application gave is what it finds. */
@@ -222,7 +228,7 @@ int main(void)
 		T(test_active_endpoint_is_resolved_and_has_a_queue_pair),
 		T(test_active_endpoint_with_path_records_asks_for_no_route),
 		T(test_active_endpoint_that_fails_at_any_step_leaves_nothing),
-		T(test_active_endpoint_without_queue_pair_leaves_the_attributes),
+		T(test_active_endpoint_that_verbs_fail_leaves_the_attributes),
 		T(test_passive_endpoint_shows_the_domain_that_it_was_given),
 		T(test_passive_endpoint_is_bound),
 		T(test_endpoint_without_address_is_refused),
