@@ -15,7 +15,7 @@ devices_restore() {
 
 # As a newly booted server: the first program that wants the connection manager finds its module not loaded.
 rping_loads_the_module() {
-	modprobe -r rdma_ucm || return
+	rmmod rdma_ucm || return
 	LD_LIBRARY_PATH=$LIBRARY rping -s -a 10.2.0.1 -C 3 &
 	wait_for 10 has_listener
 	LD_LIBRARY_PATH=$LIBRARY rping -c -a 10.2.0.1 -C 3 -v
