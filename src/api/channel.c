@@ -17,9 +17,11 @@ struct rdma_event_channel *rdma_create_event_channel(void)
 	struct rcm_channel *channel = NULL;
 	int state = rcm_enter(), ret;
 
-	ret = rcm_local_usable();
+	ret = rcm_channel_new(&channel);
 	if (!ret)
-		ret = rcm_channel_new(&channel);
+		ret = rcm_local_usable(channel);
+	if (ret)
+		rcm_channel_close(channel);
 	rcm_leave(state, ret);
 	return ret ? NULL : &channel->pub;
 }

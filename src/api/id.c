@@ -16,6 +16,16 @@ static enum ibv_qp_type qp_type_of(enum rdma_port_space ps)
 	return ps == RDMA_PS_UDP || ps == RDMA_PS_IPOIB ? IBV_QPT_UD : IBV_QPT_RC;
 }
 
+/* A synchronous id has a channel of its own, about which nothing is known yet. */
+static int id_usable(struct rcm_id *id)
+{
+	struct rcm_channel *channel = rcm_id_channel(id);
+	int ret = rcm_local_usable(channel);
+
+	rcm_channel_put(channel);
+	return ret;
+}
+
 int rdma_create_id(struct rdma_event_channel *channel, struct rdma_cm_id **id, void *context,
 		   enum rdma_port_space ps)
 {
@@ -24,11 +34,13 @@ int rdma_create_id(struct rdma_event_channel *channel, struct rdma_cm_id **id, v
 
 	if (!id)
 		goto out;
-	ret = channel ? 0 : rcm_local_usable();
-	if (!ret)
-		ret = rcm_id_new(channel ? rcm_channel_of(channel) : NULL, context, ps, qp_type_of(ps),
-				 &made);
-	if (!ret)
+	ret = rcm_id_new(channel ? rcm_channel_of(channel) : NULL, context, ps, qp_type_of(ps), &made);
+	if (ret)
+		goto out;
+	ret = channel ? 0 : id_usable(made);
+	if (ret)
+		rcm_id_destroy(made);
+	else
 		*id = &made->pub;
 out:
 	return rcm_leave(state, ret);

@@ -38,7 +38,7 @@ static inline struct rcm_channel *rcm_channel_of(struct rdma_event_channel *chan
 }
 
 /* With the kernel's side where the rdma_cm device can be opened, else without. 0, -ENOMEM, -EMFILE, -ENFILE.
- * Whether the machine has a device at all is asked before, by rcm_local_usable(). */
+ * Whether that is of any use is for rcm_local_usable() to say. */
 int rcm_channel_new(struct rcm_channel **ret_channel);
 
 /* Closes its descriptors and discards what is queued. Memory goes with the last id on it. NULL: nothing. */

@@ -63,13 +63,16 @@ static bool is_deviceless(void)
 	return text && !strcmp(text, "1");
 }
 
-int rcm_local_usable(void)
+int rcm_local_usable(const struct rcm_channel *channel)
 {
-	bool present = local_has_device();
-	int kernel = present ? rcm_ucma_usable() : -ENODEV, umad;
+	int kernel = -ENODEV, umad;
+	bool present;
 
-	if (!kernel || is_deviceless())
+	if ((channel->ucma.fd >= 0 && local_has_device()) || is_deviceless())
 		return 0;
+	present = local_has_device();
+	if (present)
+		kernel = rcm_ucma_usable();
 	umad = umad_usable();
 	if (!umad || umad == -ENOMEM)
 		return umad;

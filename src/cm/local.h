@@ -7,16 +7,17 @@
 #include "addr/sockaddr.h"
 #include "sa/sa.h"
 
+struct rcm_channel;
 struct rcm_id;
 
 /*
- * Whether the library can do anything with RDMA here: 0 where /sys lists a device and the rdma_cm device can be used
- * (its module is loaded for it), where the umad device of an InfiniBand port can, or where RAI_DEVICELESS=1. In the
- * last two a channel has no kernel's side: what needs one says -ENODEV. Else -EACCES where there is a device that this
- * process may not use, -ENOENT where there is one without the rdma_cm device, -EPROTONOSUPPORT where that is of
- * another ABI, -EMFILE, -ENOMEM; -ENODEV. Local files only.
+ * Whether the library can do anything with RDMA by a new channel: 0 where /sys lists a device and the channel has its
+ * kernel's side, where the umad device of an InfiniBand port can be used, or where RAI_DEVICELESS=1. In the last two it
+ * may have none: what needs it says -ENODEV. Else -EACCES where there is a device that this process may not use,
+ * -ENOENT where there is one without the rdma_cm device, -EPROTONOSUPPORT where that is of another ABI, -EMFILE,
+ * -ENOMEM; -ENODEV. Local files only.
  */
-int rcm_local_usable(void);
+int rcm_local_usable(const struct rcm_channel *channel);
 
 /*
  * Binds without the kernel: *addr gets the service id of ps (with an ephemeral port where none is given) and a full

@@ -43,10 +43,23 @@ static int tear_down(void **state)
 	return 0;
 }
 
+/* Of a new channel. */
+static int usable(void)
+{
+	struct rcm_channel *channel;
+	int ret = rcm_channel_new(&channel);
+
+	if (!ret) {
+		ret = rcm_local_usable(channel);
+		rcm_channel_close(channel);
+	}
+	return ret;
+}
+
 static void test_local_usable_with_rdma_cm_and_a_device(void **state)
 {
 	(void)state;
-	assert_int_equal(rcm_local_usable(), 0);
+	assert_int_equal(usable(), 0);
 }
 
 /* F23: no module, no node, no permission: different answers. */
@@ -54,17 +67,17 @@ static void test_local_unusable_says_whether_device_or_permission_lacks(void **s
 {
 	(void)state;
 	rcm_fake_ucma_open_result(-ENODEV);
-	assert_int_equal(rcm_local_usable(), -ENOENT);
+	assert_int_equal(usable(), -ENOENT);
 	rcm_fake_ucma_open_result(-EACCES);
-	assert_int_equal(rcm_local_usable(), -EACCES);
+	assert_int_equal(usable(), -EACCES);
 	rcm_fake_ucma_open_result(-ENODEV);
 	rcm_fake_ports_add(1, true, -EACCES);
-	assert_int_equal(rcm_local_usable(), -EACCES);
+	assert_int_equal(usable(), -EACCES);
 	rcm_fake_ports_clear();
 	rcm_fake_ucma_open_result(-EPROTONOSUPPORT);
-	assert_int_equal(rcm_local_usable(), -EPROTONOSUPPORT);
+	assert_int_equal(usable(), -EPROTONOSUPPORT);
 	rcm_fake_ucma_open_result(-EMFILE);
-	assert_int_equal(rcm_local_usable(), -EMFILE);
+	assert_int_equal(usable(), -EMFILE);
 }
 
 /* F22: also where it was, or wasn't, there before. */
@@ -73,12 +86,12 @@ static void test_local_device_that_comes_or_goes_is_noticed(void **state)
 	(void)state;
 	rcm_fake_sysfs_done();
 	rcm_sysfs_replace(rcm_fake_sysfs_new());
-	assert_int_equal(rcm_local_usable(), -ENODEV);
+	assert_int_equal(usable(), -ENODEV);
 	rcm_fake_sysfs_add("class/infiniband/rxe0", NULL);
-	assert_int_equal(rcm_local_usable(), 0);
+	assert_int_equal(usable(), 0);
 	rcm_fake_sysfs_done();
 	rcm_fake_clock_advance(RCM_NS_PER_S);
-	assert_int_equal(rcm_local_usable(), -ENODEV);
+	assert_int_equal(usable(), -ENODEV);
 }
 
 /* No SA will answer there, so a channel would be good for nothing. */
@@ -87,7 +100,7 @@ static void test_local_umad_port_of_ethernet_is_not_enough(void **state)
 	(void)state;
 	rcm_fake_ucma_open_result(-ENODEV);
 	rcm_fake_ports_add(1, false, 0);
-	assert_int_equal(rcm_local_usable(), -ENOENT);
+	assert_int_equal(usable(), -ENOENT);
 }
 
 static void test_local_usable_where_one_umad_port_is(void **state)
@@ -97,7 +110,7 @@ static void test_local_usable_where_one_umad_port_is(void **state)
 	rcm_fake_ports_add(1, true, -EACCES);
 	rcm_fake_ports_add(2, true, 0);
 	rcm_fake_sysfs_done();
-	assert_int_equal(rcm_local_usable(), 0);
+	assert_int_equal(usable(), 0);
 }
 
 static void test_local_deviceless_mode_needs_none(void **state)
@@ -106,9 +119,9 @@ static void test_local_deviceless_mode_needs_none(void **state)
 	rcm_fake_ucma_open_result(-ENODEV);
 	rcm_fake_sysfs_done();
 	setenv("RAI_DEVICELESS", "0", 1);
-	assert_int_equal(rcm_local_usable(), -ENODEV);
+	assert_int_equal(usable(), -ENODEV);
 	setenv("RAI_DEVICELESS", "1", 1);
-	assert_int_equal(rcm_local_usable(), 0);
+	assert_int_equal(usable(), 0);
 }
 
 static union rcm_sockaddr address(uint64_t sid, uint64_t mask)
