@@ -11,11 +11,6 @@
 #include "cm/sync.h"
 #include "resolve/resolve.h"
 
-enum {
-	OUTCOMES = RCM_EVENT_BIT(RDMA_CM_EVENT_ADDRINFO_RESOLVED) |
-		   RCM_EVENT_BIT(RDMA_CM_EVENT_ADDRINFO_ERROR)
-};
-
 int rdma_resolve_addrinfo(struct rdma_cm_id *id, const char *node, const char *service,
 			  const struct rdma_addrinfo *hints)
 {
@@ -25,7 +20,7 @@ int rdma_resolve_addrinfo(struct rdma_cm_id *id, const char *node, const char *s
 	if (door.id)
 		ret = rcm_lookup_start(door.id, node, service, hints);
 	if (!ret)
-		ret = rcm_sync_complete(door.id, OUTCOMES);
+		ret = rcm_sync_complete(door.id, RCM_SYNC_NAMES);
 	if (ret == -EINTR)
 		rcm_lookup_abandon(door.id);
 	return rcm_door_leave(&door, ret);

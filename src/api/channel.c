@@ -9,6 +9,7 @@
 #include "api/door.h"
 #include "cm/id.h"
 #include "cm/local.h"
+#include "cm/sync.h"
 #include "cm/wait.h"
 #include "resolve/resolve.h"
 
@@ -63,6 +64,8 @@ int rdma_write_cm_event(struct rdma_cm_id *id, enum rdma_cm_event_type event, in
 	int ret = -EINVAL;
 
 	if (door.id && event == RDMA_CM_EVENT_USER)
+		ret = rcm_sync_show_own(door.id);
+	if (!ret)
 		ret = rcm_event_new_user(door.id, status, arg, &written);
 	if (!ret && !rcm_id_post(door.id, written)) {
 		rcm_event_discard(written);

@@ -3,9 +3,9 @@
 #include "cm/channel.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
 #include <stdlib.h>
-#include <sys/epoll.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -18,55 +18,41 @@
  * has an event of its own waiting starves the others. */
 enum { KERNEL_LOOK_EVERY = 16 };
 
-/* Which of the two descriptors under pub.fd. */
-enum { OWN, KERNEL };
-
-static int channel_watch(struct rcm_channel *channel, int fd, uint64_t which, uint32_t events)
+static void close_descriptors(struct rcm_channel *channel) RCM_UNCHECKED
 {
-	struct epoll_event e = { .events = events, .data.u64 = which };
-
-	return epoll_ctl(channel->pub.fd, EPOLL_CTL_ADD, fd, &e) ? rcm_errno() : 0;
-}
-
-static void close_descriptors(struct rcm_channel *channel)
-{
-	if (channel->pub.fd >= 0)
+	if (channel->pub.fd >= 0 && !channel->bare)
 		close(channel->pub.fd);
-	if (channel->due_fd >= 0)
-		close(channel->due_fd);
+	channel->pub.fd = -1;
+	rcm_readiness_close(&channel->readiness);
 	rcm_ucma_close(&channel->ucma);
-	channel->pub.fd = channel->due_fd = -1;
 }
 
-static int open_descriptors(struct rcm_channel *channel)
+/* The kernel's own descriptor is enough for who waits for the kernel's events alone; and it waits, as the application's
+ * O_NONBLOCK says. */
+static int open_descriptors(struct rcm_channel *channel, bool sync) RCM_UNCHECKED
 {
-	int ret;
+	int ret = rcm_ucma_open(&channel->ucma);
 
-	channel->pub.fd = epoll_create1(EPOLL_CLOEXEC);
-	if (channel->pub.fd < 0)
-		return rcm_errno();
-	channel->due_fd = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (channel->due_fd < 0)
-		return rcm_errno();
-	ret = channel_watch(channel, channel->due_fd, OWN, 0);
-	if (ret)
+	if (ret == -EMFILE || ret == -ENFILE || ret == -ENOMEM)
 		return ret;
-	ret = rcm_ucma_open(&channel->ucma);
-	if (!ret)
-		return channel_watch(channel, channel->ucma.fd, KERNEL, EPOLLIN);
-	return ret == -EMFILE || ret == -ENFILE || ret == -ENOMEM ? ret : 0;
+	if (ret || !sync)
+		return rcm_readiness_open(&channel->readiness, channel->ucma.fd, &channel->pub.fd);
+	channel->pub.fd = channel->ucma.fd;
+	channel->bare = true;
+	return fcntl(channel->pub.fd, F_SETFL, 0) ? rcm_errno() : 0;
 }
 
-int rcm_channel_new(struct rcm_channel **ret_channel)
+static int channel_open(bool sync, struct rcm_channel **ret_channel) RCM_UNCHECKED
 {
 	struct rcm_channel *channel = calloc(1, sizeof(*channel));
 	int ret;
 
 	if (!channel)
 		return -ENOMEM;
-	channel->pub.fd = channel->due_fd = -1;
+	channel->pub.fd = -1;
+	channel->readiness = (struct rcm_readiness)RCM_READINESS_CLOSED;
 	channel->ucma = (struct rcm_ucma)RCM_UCMA_CLOSED;
-	ret = open_descriptors(channel);
+	ret = open_descriptors(channel, sync);
 	if (ret) {
 		close_descriptors(channel);
 		free(channel);
@@ -74,11 +60,22 @@ int rcm_channel_new(struct rcm_channel **ret_channel)
 	}
 	atomic_init(&channel->refs, 1);
 	rcm_lock_init(&channel->lock);
+	sem_init(&channel->own, 0, 0);
 	TAILQ_INIT(&channel->queue);
 	TAILQ_INIT(&channel->aside);
 	TAILQ_INIT(&channel->nobodys);
 	*ret_channel = channel;
 	return 0;
+}
+
+int rcm_channel_new(struct rcm_channel **ret_channel)
+{
+	return channel_open(false, ret_channel);
+}
+
+int rcm_channel_new_sync(struct rcm_channel **ret_channel)
+{
+	return channel_open(true, ret_channel);
 }
 
 struct rcm_channel *rcm_channel_ref(struct rcm_channel *channel)
@@ -92,6 +89,7 @@ void rcm_channel_put(struct rcm_channel *channel) RCM_UNCHECKED
 	if (!channel || atomic_fetch_sub(&channel->refs, 1) != 1)
 		return;
 	rcm_lock_done(&channel->lock);
+	sem_destroy(&channel->own);
 	free(channel->spare);
 	free(channel);
 }
@@ -112,79 +110,63 @@ void rcm_channel_append_locked(struct rcm_channel *channel, struct rcm_event *ev
 	event->list = &channel->queue;
 }
 
-/* Waked anew, whoever watches: due_fd is up, and not on epoll's list of what may be ready (see hide_locked()), so that
- * EPOLL_CTL_MOD puts it there and wakes. EPOLLONESHOT: what takes it from there disarms it, too. */
-static void show_locked(struct rcm_channel *channel) RCM_REQUIRES(channel->lock)
+static int cover_locked(struct rcm_channel *channel) RCM_REQUIRES(channel->lock)
 {
-	struct epoll_event e = { .events = EPOLLIN | EPOLLONESHOT, .data.u64 = OWN };
+	int ret = 0;
 
 	rcm_lock_assert_held(&channel->lock);
-	if (epoll_ctl(channel->pub.fd, EPOLL_CTL_MOD, channel->due_fd, &e) && errno == ENOENT)
-		epoll_ctl(channel->pub.fd, EPOLL_CTL_ADD, channel->due_fd, &e);
+	if (channel->bare)
+		ret = rcm_readiness_cover(&channel->readiness, channel->pub.fd, &channel->ucma.fd);
+	if (!ret)
+		channel->bare = false;
+	return ret;
 }
 
-/*
- * EPOLL_CTL_MOD would leave due_fd on the list, and the next one that arms it would then wake nobody who looks at edges
- * alone. Taking it by epoll_wait(2) disarms and unlinks it in one call, which also tells of the kernel's descriptor.
- * Whether there is something to take, epoll_wait(2) looks at without a lock, and may miss it while another thread
- * polls: then it is taken out and put in again, which is exact, and rare.
- */
-static void hide_locked(struct rcm_channel *channel) RCM_REQUIRES(channel->lock)
+int rcm_channel_cover(struct rcm_channel *channel)
 {
-	struct epoll_event ready[2], off = { .data.u64 = OWN };
-	bool taken = false, kernel = false;
-	int n, cancel;
+	int ret;
 
-	rcm_lock_assert_held(&channel->lock);
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	n = epoll_wait(channel->pub.fd, ready, 2, 0);
-	pthread_setcancelstate(cancel, NULL);
-	for (int i = 0; i < n; i++) {
-		taken = taken || ready[i].data.u64 == OWN;
-		kernel = kernel || ready[i].data.u64 == KERNEL;
-	}
-	if (!taken) {
-		epoll_ctl(channel->pub.fd, EPOLL_CTL_DEL, channel->due_fd, NULL);
-		epoll_ctl(channel->pub.fd, EPOLL_CTL_ADD, channel->due_fd, &off);
-	}
-	channel->takes = kernel ? KERNEL_LOOK_EVERY - 1 : 0;
+	if (!channel->bare)
+		return 0;
+	rcm_lock_acquire(&channel->lock);
+	ret = cover_locked(channel);
+	rcm_channel_show_locked(channel);
+	rcm_lock_release(&channel->lock);
+	return ret;
 }
 
+/* Where no descriptor is left to cover it, what is queued is found by reading alone. */
 void rcm_channel_show_locked(struct rcm_channel *channel)
 {
 	bool due = !TAILQ_EMPTY(&channel->queue);
 
 	rcm_lock_assert_held(&channel->lock);
-	if (due == channel->due || channel->due_fd < 0)
+	if (channel->bare && (!due || channel->own_awaited || cover_locked(channel)))
 		return;
-	channel->due = due;
 	if (due)
-		show_locked(channel);
-	else
-		hide_locked(channel);
+		rcm_readiness_show(&channel->readiness, channel->pub.fd);
+	else if (channel->readiness.shown)
+		channel->takes = rcm_readiness_hide(&channel->readiness, channel->pub.fd) ? KERNEL_LOOK_EVERY - 1 : 0;
 }
 
-/* Reads one kernel event. 0: it is at the queue's end, or, its id being gone, with nobodys. -EAGAIN: none. */
-static int read_kernel_locked(struct rcm_channel *channel) RCM_REQUIRES(channel->lock)
+/* Reads one kernel event into *spare, which is made where it is NULL: 0, -EAGAIN. */
+static int read_kernel(struct rcm_channel *channel, struct rcm_kernel_event **spare)
 {
-	struct rcm_kernel_event *read;
-	struct rcm_event *event;
-	int ret;
-
-	rcm_lock_assert_held(&channel->lock);
 	if (channel->ucma.fd < 0)
 		return -EAGAIN;
-	if (!channel->spare)
-		channel->spare = malloc(sizeof(*channel->spare));
-	read = channel->spare;
-	if (!read)
-		return -ENOMEM;
-	ret = rcm_ucma_get_event(&channel->ucma, &read->raw);
-	if (ret)
-		return ret;
-	channel->spare = NULL;
+	if (!*spare)
+		*spare = malloc(sizeof(**spare));
+	return *spare ? rcm_ucma_get_event(&channel->ucma, &(*spare)->raw) : -ENOMEM;
+}
+
+/* Takes over what was read: it is at the queue's end, or, its id being gone, with nobodys. */
+static void file_kernel_locked(struct rcm_channel *channel, struct rcm_kernel_event *read)
+	RCM_REQUIRES(channel->lock)
+{
+	struct rcm_event *event = &read->event;
+
+	rcm_lock_assert_held(&channel->lock);
 	read->channel = rcm_channel_ref(channel);
-	event = &read->event;
 	*event = (struct rcm_event){
 		.pub = { .event = read->raw.type, .status = read->raw.status },
 		.ops = rcm_event_kernel_ops(read->raw.type),
@@ -196,7 +178,40 @@ static int read_kernel_locked(struct rcm_channel *channel) RCM_REQUIRES(channel-
 	} else {
 		TAILQ_INSERT_TAIL(&channel->nobodys, event, in_channel);
 	}
+}
+
+/* 0, -EAGAIN: none. A bare descriptor is not read under the lock: it may wait. */
+static int read_kernel_locked(struct rcm_channel *channel) RCM_REQUIRES(channel->lock)
+{
+	int ret;
+
+	rcm_lock_assert_held(&channel->lock);
+	if (channel->bare)
+		return -EAGAIN;
+	ret = read_kernel(channel, &channel->spare);
+	if (ret)
+		return ret;
+	file_kernel_locked(channel, channel->spare);
+	channel->spare = NULL;
 	return 0;
+}
+
+int rcm_channel_read_bare(struct rcm_channel *channel)
+{
+	struct rcm_kernel_event *read = NULL;
+	int cancel, ret;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	ret = read_kernel(channel, &read);
+	if (ret) {
+		free(read);
+	} else {
+		rcm_lock_acquire(&channel->lock);
+		file_kernel_locked(channel, read);
+		rcm_lock_release(&channel->lock);
+	}
+	pthread_setcancelstate(cancel, NULL);
+	return ret;
 }
 
 /* The first queued event of types; those before it go aside. */
@@ -271,7 +286,16 @@ void rcm_channel_post(struct rcm_channel *channel, struct rcm_event *event)
 {
 	rcm_lock_acquire(&channel->lock);
 	rcm_channel_append_locked(channel, event);
+	if (channel->own_awaited)
+		sem_post(&channel->own);
 	rcm_channel_show_locked(channel);
+	rcm_lock_release(&channel->lock);
+}
+
+void rcm_channel_await_own(struct rcm_channel *channel, bool awaited)
+{
+	rcm_lock_acquire(&channel->lock);
+	channel->own_awaited = awaited;
 	rcm_lock_release(&channel->lock);
 }
 
@@ -302,15 +326,11 @@ bool rcm_channel_withdraw_one(struct rcm_channel *channel, struct rcm_event *eve
 	return queued;
 }
 
-/* MIGRATE_ID wakes nobody who waits for the events that it moved: epoll has to look at the descriptor again. As one
- * that is new to it: of one that it knows, and that is on its list of what may be ready, it would not wake. */
 void rcm_channel_look_again_locked(struct rcm_channel *channel)
 {
 	rcm_lock_assert_held(&channel->lock);
-	if (channel->ucma.fd < 0)
-		return;
-	epoll_ctl(channel->pub.fd, EPOLL_CTL_DEL, channel->ucma.fd, NULL);
-	channel_watch(channel, channel->ucma.fd, KERNEL, EPOLLIN);
+	if (!channel->bare && channel->ucma.fd >= 0)
+		rcm_readiness_look_again(channel->pub.fd, channel->ucma.fd);
 }
 
 void rcm_channel_close(struct rcm_channel *channel)

@@ -3,15 +3,18 @@
 #pragma once
 
 #include <rdma/rdma_cma.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 #include <stdint.h>
 
 #include "base/lock.h"
 #include "cm/event.h"
+#include "cm/readiness.h"
 
 /*
- * pub.fd is an epoll descriptor over due_fd, an eventfd that is always up and that epoll looks at exactly while the
- * queue is not empty, and, where there is a kernel side, ucma.fd, which is readable while the kernel has an event.
+ * pub.fd is an epoll descriptor, readable while the queue is not empty or the kernel has an event (cm/readiness.h).
+ * Of a synchronous id's channel it is the kernel's descriptor itself, bare, until an event of the library's own has to
+ * show: what a call waits for comes from the kernel, or, of a resolution, without a descriptor.
  *
  * Order: the queue is first in, first out, and comes before what the kernel still has. So the events of one id keep
  * their order as far as anybody can have seen it: one of ours may overtake the kernel's that nobody has read.
@@ -19,8 +22,9 @@
 struct rcm_channel {
 	struct rdma_event_channel pub;		/* first */
 	atomic_uint refs;			/* the application's, and one of each id on it */
-	int due_fd;
 	struct rcm_ucma ucma;			/* fd -1: no kernel side */
+	atomic_bool bare;			/* pub.fd is ucma.fd; changes to false, under lock, and never back */
+	sem_t own;				/* rung where own_awaited */
 	struct rcm_lock lock;			/* leaf, but for the id table's */
 
 	/* Under lock. */
@@ -29,7 +33,8 @@ struct rcm_channel {
 	struct rcm_event_list nobodys RCM_GUARDED_BY(lock);	/* the kernel's, for ids that are gone: to be dropped */
 	struct rcm_kernel_event *spare RCM_GUARDED_BY(lock);	/* what the next kernel event is read into */
 	unsigned takes RCM_GUARDED_BY(lock);	/* since the kernel was looked at, while ours were waiting */
-	bool due RCM_GUARDED_BY(lock);		/* epoll looks at due_fd */
+	bool own_awaited RCM_GUARDED_BY(lock);	/* a synchronous call waits for an event of the library's own */
+	struct rcm_readiness readiness RCM_GUARDED_BY(lock);
 };
 
 static inline struct rcm_channel *rcm_channel_of(struct rdma_event_channel *channel)
@@ -40,6 +45,19 @@ static inline struct rcm_channel *rcm_channel_of(struct rdma_event_channel *chan
 /* With the kernel's side where the rdma_cm device can be opened, else without. 0, -ENOMEM, -EMFILE, -ENFILE.
  * Whether that is of any use is for rcm_local_usable() to say. */
 int rcm_channel_new(struct rcm_channel **ret_channel);
+
+/* The same for a synchronous id: bare, where there is a kernel side. */
+int rcm_channel_new_sync(struct rcm_channel **ret_channel);
+
+/* No longer bare: events of the library's own will show on pub.fd, too. 0; -EMFILE, -ENFILE, -ENOMEM: as it was. */
+int rcm_channel_cover(struct rcm_channel *channel);
+
+/* Reads an event of the kernel's into the queue of a bare channel, as its descriptor says waiting for it or not. 0,
+ * -EAGAIN, what GET_EVENT said. */
+int rcm_channel_read_bare(struct rcm_channel *channel);
+
+/* Whether posting rings channel->own from now on. */
+void rcm_channel_await_own(struct rcm_channel *channel, bool awaited);
 
 /* Closes its descriptors and discards what is queued. Memory goes with the last id on it. NULL: nothing. */
 void rcm_channel_close(struct rcm_channel *channel);

@@ -29,7 +29,7 @@ int rcm_id_new(struct rcm_channel *channel, void *context, enum rdma_port_space 
 
 	if (!life_knows_port_space(ps))
 		return -EINVAL;
-	ret = sync ? rcm_channel_new(&channel) : 0;
+	ret = sync ? rcm_channel_new_sync(&channel) : 0;
 	if (ret)
 		return ret;
 	id = rcm_id_alloc(rcm_channel_ref(channel), ps, qp_type);

@@ -18,8 +18,11 @@
 
 int rcm_listen(struct rcm_id *id, int backlog)
 {
-	int ret = rcm_kernel_give(id, rcm_ucma_listen, backlog);
+	/* Requests are read on the way of others; and from now on a synchronous listener's descriptor is watched. */
+	int ret = rcm_sync_show_own(id);
 
+	if (!ret)
+		ret = rcm_kernel_give(id, rcm_ucma_listen, backlog);
 	/* An id that was not bound has a port now. */
 	return ret ? ret : rcm_attach(id);
 }

@@ -70,7 +70,10 @@ int rcm_id_migrate(struct rcm_id *id, struct rcm_channel *to)
 
 	if (from == to)
 		goto out;
-	ret = sync ? rcm_channel_new(&to) : 0;
+	/* What is read on the way must not wait. */
+	ret = rcm_channel_cover(from);
+	if (!ret && sync)
+		ret = rcm_channel_new_sync(&to);
 	if (ret)
 		goto out;
 	/* One step: who finds the id gone from one descriptor finds it on the other. */

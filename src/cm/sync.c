@@ -45,20 +45,43 @@ static bool is_stale(const struct rdma_cm_event *event, uint32_t types)
 	return event->event == RDMA_CM_EVENT_ADDR_RESOLVED && types & RCM_EVENT_BIT(RDMA_CM_EVENT_ROUTE_RESOLVED);
 }
 
-int rcm_sync_complete(struct rcm_id *id, uint32_t types)
+static int sync_get(struct rcm_channel *channel, uint32_t types, struct rcm_event **ret_event)
+{
+	return types & RCM_SYNC_NAMES ? rcm_channel_get_own(channel, types, ret_event) :
+					rcm_channel_get_of(channel, types, ret_event);
+}
+
+/* Its channel, with a reference; NULL: it isn't synchronous. */
+static struct rcm_channel *sync_channel(struct rcm_id *id)
 {
 	struct rcm_channel *channel = NULL;
-	struct rcm_event *event;
-	int ret = 0;
 
 	rcm_lock_acquire(&id->lock);
 	if (id->sync)
 		channel = rcm_channel_ref(id->channel);
 	rcm_lock_release(&id->lock);
+	return channel;
+}
+
+int rcm_sync_show_own(struct rcm_id *id)
+{
+	struct rcm_channel *channel = sync_channel(id);
+	int ret = channel ? rcm_channel_cover(channel) : 0;
+
+	rcm_channel_put(channel);
+	return ret;
+}
+
+int rcm_sync_complete(struct rcm_id *id, uint32_t types)
+{
+	struct rcm_channel *channel = sync_channel(id);
+	struct rcm_event *event;
+	int ret = 0;
+
 	if (!channel)
 		return 0;
 	rcm_sync_ack(id);
-	while (!(ret = rcm_channel_get_of(channel, types, &event))) {
+	while (!(ret = sync_get(channel, types, &event))) {
 		if (!is_stale(&event->pub, types))
 			break;
 		rcm_event_ack(event);

@@ -25,6 +25,8 @@ struct rcm_id;
 			  RCM_EVENT_BIT(RDMA_CM_EVENT_ESTABLISHED) | RCM_SYNC_DISCONNECT)
 #define RCM_SYNC_MCAST (RCM_EVENT_BIT(RDMA_CM_EVENT_MULTICAST_JOIN) | RCM_EVENT_BIT(RDMA_CM_EVENT_MULTICAST_ERROR) | \
 			RCM_EVENT_BIT(RDMA_CM_EVENT_DEVICE_REMOVAL))
+/* The library's own, not the kernel's. */
+#define RCM_SYNC_NAMES (RCM_EVENT_BIT(RDMA_CM_EVENT_ADDRINFO_RESOLVED) | RCM_EVENT_BIT(RDMA_CM_EVENT_ADDRINFO_ERROR))
 
 /*
  * Ends a public call that started something: at once with 0 for an id with a channel of the application's; for a
@@ -34,6 +36,10 @@ struct rcm_id;
  * event comes there later; -errno of GET_EVENT. No lock held.
  */
 int rcm_sync_complete(struct rcm_id *id, uint32_t types);
+
+/* Before an event of the library's own is queued for id: it will show on the descriptor of a synchronous id, too. 0,
+ * -EMFILE, -ENFILE, -ENOMEM. */
+int rcm_sync_show_own(struct rcm_id *id);
 
 /* Acks the event left in pub.event, if any. */
 void rcm_sync_ack(struct rcm_id *id);

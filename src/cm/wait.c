@@ -6,6 +6,8 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <semaphore.h>
+#include <time.h>
 
 #include "base/err.h"
 #include "base/log.h"
@@ -46,29 +48,93 @@ static int take_delivered(struct rcm_channel *channel, uint32_t types, struct rc
 	return ret;
 }
 
-static int get_of(struct rcm_channel *channel, uint32_t types, struct rcm_event **ret_event)
+static bool is_readable(int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+
+	return poll(&p, 1, 0) == 1;
+}
+
+/* Until something may be due. -EAGAIN: the application doesn't wait. */
+static int wait_due(struct rcm_channel *channel)
+{
+	bool blocking = is_blocking(channel->pub.fd);
+	int ret = 0;
+
+	if (blocking)
+		ret = wait_readable(channel->pub.fd);
+	else if (!channel->bare)
+		ret = -EAGAIN;
+	if (ret || !channel->bare)
+		return ret;
+	ret = rcm_channel_read_bare(channel);
+	return ret == -EAGAIN && blocking ? 0 : ret;
+}
+
+/* Who is about to wait for just anything has to see events of the library's own, too. Without a descriptor for them it
+ * still gets the kernel's. */
+static void show_own(struct rcm_channel *channel)
 {
 	int ret;
 
-	while ((ret = take_delivered(channel, types, ret_event)) == -EAGAIN) {
-		if (!is_blocking(channel->pub.fd))
-			return -EAGAIN;
-		ret = wait_readable(channel->pub.fd);
-		if (ret)
-			return ret;
-	}
-	return ret;
+	if (!channel->bare || is_readable(channel->pub.fd) || !is_blocking(channel->pub.fd))
+		return;
+	ret = rcm_channel_cover(channel);
+	if (ret)
+		rcm_info("no descriptor for events of our own: errno %d", -ret);
 }
 
 int rcm_channel_get(struct rcm_channel *channel, struct rcm_event **ret_event)
 {
-	return get_of(channel, RCM_EVENTS_ALL, ret_event);
+	int ret;
+
+	while ((ret = take_delivered(channel, RCM_EVENTS_ALL, ret_event)) == -EAGAIN) {
+		show_own(channel);
+		ret = wait_due(channel);
+		if (ret)
+			break;
+	}
+	return ret;
 }
 
 int rcm_channel_get_of(struct rcm_channel *channel, uint32_t types, struct rcm_event **ret_event)
 {
-	int ret = get_of(channel, types, ret_event);
+	int ret;
 
+	while ((ret = take_delivered(channel, types, ret_event)) == -EAGAIN) {
+		ret = wait_due(channel);
+		if (ret)
+			break;
+	}
+	rcm_channel_put_back_aside(channel);
+	return ret;
+}
+
+/* A deadline that never comes: with one, a signal handler always ends the wait, SA_RESTART or not. */
+static int wait_own(struct rcm_channel *channel)
+{
+	const struct timespec never = { .tv_sec = INT32_MAX };
+
+	if (!is_blocking(channel->pub.fd)) {
+		int ret = rcm_channel_cover(channel);
+
+		return ret ? ret : -EAGAIN;
+	}
+	return sem_clockwait(&channel->own, CLOCK_MONOTONIC, &never) ? rcm_errno() : 0;
+}
+
+int rcm_channel_get_own(struct rcm_channel *channel, uint32_t types, struct rcm_event **ret_event)
+{
+	int ret;
+
+	/* Before the look: what is posted after it rings. */
+	rcm_channel_await_own(channel, true);
+	while ((ret = take_delivered(channel, types, ret_event)) == -EAGAIN) {
+		ret = wait_own(channel);
+		if (ret)
+			break;
+	}
+	rcm_channel_await_own(channel, false);
 	rcm_channel_put_back_aside(channel);
 	return ret;
 }

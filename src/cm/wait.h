@@ -15,3 +15,7 @@ int rcm_channel_get(struct rcm_channel *channel, struct rcm_event **ret_event);
 
 /* Takes the next event of one of these types, as above; the others stay, in order. One thread at a time. */
 int rcm_channel_get_of(struct rcm_channel *channel, uint32_t types, struct rcm_event **ret_event);
+
+/* The same for types that the library itself makes (a resolution's outcome): waits without the descriptor. Not to be
+ * cancelled. */
+int rcm_channel_get_own(struct rcm_channel *channel, uint32_t types, struct rcm_event **ret_event);

@@ -20,12 +20,18 @@ static _Atomic(const struct rcm_ucma_ops *) back_end = &rcm_ucma_device;
 static int send_message(const struct rcm_ucma *ucma, uint32_t number, struct rdma_ucm_cmd_hdr *message,
 			size_t len, size_t answer_len)
 {
+	int fd, ret;
+
 	if (!ucma->ops)
 		return -ENODEV;
 	message->cmd = number;
 	message->in = (uint16_t)(len - sizeof(*message));
 	message->out = (uint16_t)answer_len;
-	return ucma->ops->command(ucma->fd, message, len);
+	do {
+		fd = atomic_load(&ucma->fd);
+		ret = ucma->ops->command(fd, message, len);
+	} while (ret == -EINVAL && fd != atomic_load(&ucma->fd));
+	return ret;
 }
 
 static uint64_t address_of(void *answer)

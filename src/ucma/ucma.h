@@ -11,6 +11,7 @@
 #include <infiniband/sa.h>
 #include <infiniband/verbs.h>
 #include <rdma/rdma_cma.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -41,7 +42,7 @@ void rcm_ucma_replace(const struct rcm_ucma_ops *ops);
 /* One open descriptor. Its fd polls readable while an event waits. */
 struct rcm_ucma {
 	const struct rcm_ucma_ops *ops;
-	int fd;
+	atomic_int fd;			/* may get another number: a command refused meanwhile is given again */
 };
 
 #define RCM_UCMA_CLOSED { .ops = NULL, .fd = -1 }

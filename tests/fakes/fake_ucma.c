@@ -6,8 +6,10 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <sys/eventfd.h>
+#include <fcntl.h>
 #include <sys/queue.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "addr/sockaddr.h"
@@ -31,19 +33,27 @@ struct rcm_fake_step {
 	uint8_t *answer;
 };
 
+/* What opening gives: one end of a pair of sockets, which is told by its inode. The other end is written for it to be
+ * readable. */
+struct fake_file {
+	LIST_ENTRY(fake_file) link;
+	ino_t inode;
+	int own, ring;
+};
+
 /* A CM ID, or a membership of a multicast group. */
 struct fake_id {
 	LIST_ENTRY(fake_id) link;
 	uint32_t handle;
 	uint32_t member;		/* of a membership: the id that it goes with */
 	uint64_t uid;
-	int fd;
+	struct fake_file *file;
 	uint32_t events_read;
 };
 
 struct fake_event {
 	TAILQ_ENTRY(fake_event) link;
-	int fd;
+	struct fake_file *file;
 	uint32_t counted_on;		/* handle of the id that its reading counts for; CONNECT_REQUEST: the listener */
 	struct rdma_ucm_event_resp resp;
 };
@@ -52,7 +62,8 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static TAILQ_HEAD(, rcm_fake_step) script = TAILQ_HEAD_INITIALIZER(script);
 static TAILQ_HEAD(, fake_event) events = TAILQ_HEAD_INITIALIZER(events);
 static LIST_HEAD(, fake_id) ids = LIST_HEAD_INITIALIZER(ids);
-static unsigned counts[COMMANDS], open_fds;
+static LIST_HEAD(, fake_file) files = LIST_HEAD_INITIALIZER(files);
+static unsigned counts[COMMANDS];
 static uint32_t last_handle;
 static uint8_t last_body[BODY_MAX];
 static size_t last_body_len;
@@ -78,43 +89,57 @@ static struct fake_id *find_id(uint32_t handle)
 	return NULL;
 }
 
-static struct fake_id *add_id(uint32_t handle, uint64_t uid, int fd)
+static struct fake_id *add_id(uint32_t handle, uint64_t uid, struct fake_file *file)
 {
 	struct fake_id *id = calloc(1, sizeof(*id));
 
 	assert_non_null(id);
-	*id = (struct fake_id){ .handle = handle, .uid = uid, .fd = fd };
+	*id = (struct fake_id){ .handle = handle, .uid = uid, .file = file };
 	LIST_INSERT_HEAD(&ids, id, link);
 	last_handle = handle;
 	return id;
 }
 
-static void ring(int fd)
+/* The file that a descriptor stands for, whatever number it has by now; NULL: it is none of these. */
+static struct fake_file *find_file(int fd)
 {
-	assert_int_equal(eventfd_write(fd, 1), 0);
+	struct fake_file *file;
+	struct stat about;
+
+	if (fstat(fd, &about))
+		return NULL;
+	LIST_FOREACH(file, &files, link)
+		if (file->inode == about.st_ino)
+			return file;
+	return NULL;
 }
 
-static void unring(int fd)
+static void ring(struct fake_file *file)
 {
-	eventfd_t one;
-
-	assert_int_equal(eventfd_read(fd, &one), 0);
+	assert_int_equal(send(file->ring, "", 1, 0), 1);
 }
 
-static void queue_event(int fd, uint32_t counted_on, const struct rdma_ucm_event_resp *resp)
+static void unring(struct fake_file *file)
+{
+	char one;
+
+	assert_int_equal(recv(file->own, &one, 1, MSG_DONTWAIT), 1);
+}
+
+static void queue_event(struct fake_file *file, uint32_t counted_on, const struct rdma_ucm_event_resp *resp)
 {
 	struct fake_event *event = calloc(1, sizeof(*event));
 
 	assert_non_null(event);
-	*event = (struct fake_event){ .fd = fd, .counted_on = counted_on, .resp = *resp };
+	*event = (struct fake_event){ .file = file, .counted_on = counted_on, .resp = *resp };
 	TAILQ_INSERT_TAIL(&events, event, link);
-	ring(fd);
+	ring(file);
 }
 
 static void drop_event(struct fake_event *event)
 {
 	TAILQ_REMOVE(&events, event, link);
-	unring(event->fd);
+	unring(event->file);
 	free(event);
 }
 
@@ -154,14 +179,16 @@ static void write_answer(uint32_t command, const uint8_t *body, uint16_t room, c
 		memcpy((void *)(uintptr_t)at, answer, len < room ? len : room);
 }
 
-static int get_event(int fd, const uint8_t *body, uint16_t room)
+static int get_event(struct fake_file *file, const uint8_t *body, uint16_t room)
 {
 	struct fake_event *event;
 	struct fake_id *id;
 
 	TAILQ_FOREACH(event, &events, link)
-		if (event->fd == fd)
+		if (event->file == file)
 			break;
+	if (!event && !(fcntl(file->own, F_GETFL) & O_NONBLOCK))
+		note_failure("reading an event that isn't there would wait", RDMA_USER_CM_CMD_GET_EVENT);
 	if (!event)
 		return -EAGAIN;
 	id = find_id(event->counted_on);
@@ -204,27 +231,27 @@ static int destroy_id(uint32_t command, const uint8_t *body, uint16_t room)
 	return 0;
 }
 
-static int migrate_id(int fd, const uint8_t *body, uint16_t room)
+static int migrate_id(struct fake_file *file, const uint8_t *body, uint16_t room)
 {
 	const struct rdma_ucm_migrate_id *in = (const void *)body;
 	struct rdma_ucm_migrate_resp out;
 	struct fake_id *id = find_id(in->id), *member;
 	struct fake_event *event;
 
-	if (!id || id->fd != (int)in->fd)
+	if (!id || id->file != find_file((int)in->fd))
 		return -ENOENT;
 	out.events_reported = id->events_read;
 	TAILQ_FOREACH(event, &events, link) {
-		if (event->counted_on != in->id || event->fd == fd)
+		if (event->counted_on != in->id || event->file == file)
 			continue;
-		unring(event->fd);
-		event->fd = fd;
-		ring(fd);
+		unring(event->file);
+		event->file = file;
+		ring(file);
 	}
-	id->fd = fd;
+	id->file = file;
 	LIST_FOREACH(member, &ids, link)
 		if (member->member == in->id)
-			member->fd = fd;
+			member->file = file;
 	write_answer(RDMA_USER_CM_CMD_MIGRATE_ID, body, room, &out, sizeof(out));
 	return 0;
 }
@@ -284,7 +311,7 @@ static int id_offset(uint32_t command)
 #undef CASE
 }
 
-static bool is_elsewhere(int fd, uint32_t command, const uint8_t *body)
+static bool is_elsewhere(struct fake_file *file, uint32_t command, const uint8_t *body)
 {
 	const struct fake_id *id;
 	uint32_t handle;
@@ -293,24 +320,24 @@ static bool is_elsewhere(int fd, uint32_t command, const uint8_t *body)
 		return false;
 	memcpy(&handle, body + id_offset(command), sizeof(handle));
 	id = find_id(handle);
-	return id && id->fd != fd;
+	return id && id->file != file;
 }
 
 /* What a small kernel would do with a command that no step is about. */
-static int serve(int fd, uint32_t command, const uint8_t *body, uint16_t room)
+static int serve(struct fake_file *file, uint32_t command, const uint8_t *body, uint16_t room)
 {
 	static const uint8_t zeros[BODY_MAX];
 	struct rdma_ucm_create_id_resp created = { .id = last_handle + 1 };
 
-	if (is_elsewhere(fd, command, body))
+	if (is_elsewhere(file, command, body))
 		return -EINVAL;
 	switch (command) {
 	case RDMA_USER_CM_CMD_CREATE_ID:
-		add_id(created.id, ((const struct rdma_ucm_create_id *)(const void *)body)->uid, fd);
+		add_id(created.id, ((const struct rdma_ucm_create_id *)(const void *)body)->uid, file);
 		write_answer(command, body, room, &created, sizeof(created));
 		return 0;
 	case RDMA_USER_CM_CMD_JOIN_MCAST:
-		add_id(created.id, ((const struct rdma_ucm_join_mcast *)(const void *)body)->uid, fd)->member =
+		add_id(created.id, ((const struct rdma_ucm_join_mcast *)(const void *)body)->uid, file)->member =
 			((const struct rdma_ucm_join_mcast *)(const void *)body)->id;
 		write_answer(command, body, room, &created, sizeof(created));
 		return 0;
@@ -318,7 +345,7 @@ static int serve(int fd, uint32_t command, const uint8_t *body, uint16_t room)
 	case RDMA_USER_CM_CMD_LEAVE_MCAST:
 		return destroy_id(command, body, room);
 	case RDMA_USER_CM_CMD_MIGRATE_ID:
-		return migrate_id(fd, body, room);
+		return migrate_id(file, body, room);
 	case RDMA_USER_CM_CMD_QUERY:
 		answer_query(body, room);
 		return 0;
@@ -333,17 +360,17 @@ static int serve(int fd, uint32_t command, const uint8_t *body, uint16_t room)
 }
 
 /* An id's life is followed in scripted commands too, so that events find it. */
-static void follow(int fd, const struct rcm_fake_step *step, const uint8_t *body)
+static void follow(struct fake_file *file, const struct rcm_fake_step *step, const uint8_t *body)
 {
 	uint32_t handle;
 
 	if (step->command == RDMA_USER_CM_CMD_CREATE_ID && step->answer_len >= sizeof(handle)) {
 		memcpy(&handle, step->answer, sizeof(handle));
-		add_id(handle, ((const struct rdma_ucm_create_id *)(const void *)body)->uid, fd);
+		add_id(handle, ((const struct rdma_ucm_create_id *)(const void *)body)->uid, file);
 	}
 }
 
-static int play(struct rcm_fake_step *step, int fd, const uint8_t *body, size_t len, uint16_t room)
+static int play(struct rcm_fake_step *step, struct fake_file *file, const uint8_t *body, size_t len, uint16_t room)
 {
 	int ret = -step->error;
 
@@ -358,10 +385,10 @@ static int play(struct rcm_fake_step *step, int fd, const uint8_t *body, size_t 
 		}
 	}
 	if (!ret && step->answer) {
-		follow(fd, step, body);
+		follow(file, step, body);
 		write_answer(step->command, body, room, step->answer, step->answer_len);
 	} else if (!ret) {
-		ret = serve(fd, step->command, body, room);
+		ret = serve(file, step->command, body, room);
 	}
 	TAILQ_REMOVE(&script, step, link);
 	free(step->answer);
@@ -381,20 +408,20 @@ static void follow_accept(uint32_t command, const uint8_t *body)
 		id->uid = accept->uid;
 }
 
-static int take(int fd, const struct rdma_ucm_cmd_hdr *hdr, const uint8_t *body)
+static int take(struct fake_file *file, const struct rdma_ucm_cmd_hdr *hdr, const uint8_t *body)
 {
 	struct rcm_fake_step *step = TAILQ_FIRST(&script);
 
 	counts[hdr->cmd]++;
 	if (hdr->cmd == RDMA_USER_CM_CMD_GET_EVENT)
-		return get_event(fd, body, hdr->out);
+		return get_event(file, body, hdr->out);
 	last_body_len = hdr->in;
 	memcpy(last_body, body, hdr->in);
 	follow_accept(hdr->cmd, body);
 	if (step && step->command == hdr->cmd)
-		return play(step, fd, body, hdr->in, hdr->out);
+		return play(step, file, body, hdr->in, hdr->out);
 	if (is_lenient)
-		return serve(fd, hdr->cmd, body, hdr->out);
+		return serve(file, hdr->cmd, body, hdr->out);
 	note_failure("a command that the script doesn't have here", hdr->cmd);
 	return -EPROTO;
 }
@@ -404,6 +431,7 @@ static int fake_command(int fd, const void *bytes, size_t len)
 	struct rdma_ucm_cmd_hdr hdr;
 	_Alignas(8) uint8_t body[BODY_MAX];
 	void (*hook)(uint32_t command);
+	struct fake_file *file;
 	int ret = -EINVAL;
 
 	if (len < sizeof(hdr))
@@ -416,38 +444,64 @@ static int fake_command(int fd, const void *bytes, size_t len)
 	if (hdr.in + sizeof(hdr) > len || hdr.in > sizeof(body) || hdr.cmd >= COMMANDS)
 		goto out;
 	memcpy(body, (const uint8_t *)bytes + sizeof(hdr), hdr.in);
-	ret = take(fd, &hdr, body);
+	file = find_file(fd);
+	if (file)
+		ret = take(file, &hdr, body);
 out:
 	pthread_mutex_unlock(&mutex);
 	return ret;
 }
 
+static int file_new(void)
+{
+	struct fake_file *file = calloc(1, sizeof(*file));
+	struct stat about;
+	int ends[2];
+
+	assert_non_null(file);
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends)) {
+		free(file);
+		return -errno;
+	}
+	assert_int_equal(fstat(ends[0], &about), 0);
+	*file = (struct fake_file){
+		.inode = about.st_ino, .own = fcntl(ends[0], F_DUPFD_CLOEXEC, 0), .ring = ends[1],
+	};
+	pthread_mutex_lock(&mutex);
+	LIST_INSERT_HEAD(&files, file, link);
+	pthread_mutex_unlock(&mutex);
+	return ends[0];
+}
+
 static int fake_open(void)
 {
-	int fd = open_result;
+	return open_result ? open_result : file_new();
+}
 
-	if (!fd) {
-		fd = eventfd(0, EFD_SEMAPHORE | EFD_NONBLOCK | EFD_CLOEXEC);
-		if (fd < 0)
-			return -errno;
-		pthread_mutex_lock(&mutex);
-		open_fds++;
-		pthread_mutex_unlock(&mutex);
-	}
-	return fd;
+static void file_free(struct fake_file *file)
+{
+	close(file->own);
+	close(file->ring);
+	LIST_REMOVE(file, link);
+	free(file);
 }
 
 static void fake_close(int fd)
 {
 	struct fake_event *event, *next;
+	struct fake_file *file;
 
 	pthread_mutex_lock(&mutex);
+	file = find_file(fd);
 	for (event = TAILQ_FIRST(&events); event; event = next) {
 		next = TAILQ_NEXT(event, link);
-		if (event->fd == fd)
+		if (event->file == file)
 			drop_event(event);
 	}
-	open_fds--;
+	if (file)
+		file_free(file);
+	else
+		note_failure("what is closed isn't the device's", (uint32_t)fd);
 	close(fd);
 	pthread_mutex_unlock(&mutex);
 }
@@ -475,7 +529,7 @@ void rcm_fake_ucma_done(void)
 	struct rcm_fake_step *step;
 	struct fake_event *event;
 	struct fake_id *id;
-	unsigned left_fds = open_fds;
+	bool left = !LIST_EMPTY(&files);
 
 	rcm_ucma_replace(NULL);
 	atomic_store(&before, NULL);
@@ -493,9 +547,10 @@ void rcm_fake_ucma_done(void)
 		LIST_REMOVE(id, link);
 		free(id);
 	}
-	open_fds = 0;
-	if (left_fds)
-		note_failure("a descriptor was not closed", left_fds);
+	if (left)
+		note_failure("a descriptor was not closed", 0);
+	while (!LIST_EMPTY(&files))
+		file_free(LIST_FIRST(&files));
 	if (failure[0])
 		fail_msg("fake kernel: %s", failure);
 }
@@ -574,7 +629,7 @@ void rcm_fake_step_error(struct rcm_fake_step *step, int error)
 void rcm_fake_ucma_event(int fd, const struct rdma_ucm_event_resp *event)
 {
 	pthread_mutex_lock(&mutex);
-	queue_event(fd, event->id, event);
+	queue_event(find_file(fd), event->id, event);
 	pthread_mutex_unlock(&mutex);
 }
 
@@ -587,7 +642,7 @@ void rcm_fake_ucma_event_of(uint32_t handle, uint32_t type, int status)
 	id = find_id(handle);
 	if (id) {
 		resp.uid = id->uid;
-		queue_event(id->fd, handle, &resp);
+		queue_event(id->file, handle, &resp);
 	} else {
 		note_failure("an event of an id that is gone", handle);
 	}
@@ -607,8 +662,8 @@ static uint32_t connect_request(uint32_t listener, struct rdma_ucm_event_resp re
 	}
 	resp.uid = id->uid;
 	resp.id = last_handle + 1;
-	add_id(resp.id, 0, id->fd);
-	queue_event(id->fd, listener, &resp);
+	add_id(resp.id, 0, id->file);
+	queue_event(id->file, listener, &resp);
 out:
 	pthread_mutex_unlock(&mutex);
 	return resp.id;

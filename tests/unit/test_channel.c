@@ -191,7 +191,7 @@ static void test_channel_descriptors_are_closed_on_exec(void **state)
 {
 	(void)state;
 	assert_true(fcntl(channel->pub.fd, F_GETFD) & FD_CLOEXEC);
-	assert_true(fcntl(channel->due_fd, F_GETFD) & FD_CLOEXEC);
+	assert_true(fcntl(channel->readiness.due_fd, F_GETFD) & FD_CLOEXEC);
 }
 
 static void test_channel_kernel_event_makes_it_readable_and_comes(void **state)
@@ -552,7 +552,7 @@ static void test_channel_whose_own_readiness_was_lost_shows_the_next_event(void 
 	write_user(id, 1);
 	assert_int_equal(epoll_wait(channel->pub.fd, &event, 1, 0), 1);
 	get_user(1);
-	assert_int_equal(epoll_ctl(channel->pub.fd, EPOLL_CTL_DEL, channel->due_fd, NULL), 0);
+	assert_int_equal(epoll_ctl(channel->pub.fd, EPOLL_CTL_DEL, channel->readiness.due_fd, NULL), 0);
 	for (uint64_t i = 2; i < 4; i++) {
 		write_user(id, i);
 		assert_true(is_readable(channel->pub.fd));

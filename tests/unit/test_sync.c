@@ -18,11 +18,6 @@
 #include "fake_ucma.h"
 #include "test.h"
 
-enum {
-	OUTCOMES = RCM_EVENT_BIT(RDMA_CM_EVENT_ADDRINFO_RESOLVED) |
-		   RCM_EVENT_BIT(RDMA_CM_EVENT_ADDRINFO_ERROR)
-};
-
 static struct rcm_id *id;
 
 static int set_up(void **state)
@@ -63,7 +58,7 @@ static void test_sync_completes_with_the_event_left_in_the_id(void **state)
 	(void)state;
 	rcm_fake_engine_immediate(true);
 	assert_int_equal(rcm_lookup_start(id, "host.test", NULL, NULL), 0);
-	assert_int_equal(rcm_sync_complete(id, OUTCOMES), 0);
+	assert_int_equal(rcm_sync_complete(id, RCM_SYNC_NAMES), 0);
 	assert_non_null(id->pub.event);
 	assert_int_equal(id->pub.event->event, RDMA_CM_EVENT_ADDRINFO_RESOLVED);
 	assert_int_equal(atomic_load(&id->unacked), 1);
@@ -77,12 +72,12 @@ static void test_sync_acks_the_event_of_the_call_before(void **state)
 	(void)state;
 	assert_int_equal(rcm_lookup_start(id, "host.test", NULL, NULL), 0);
 	rcm_fake_engine_fail(-ETIMEDOUT, 0, "late");
-	assert_int_equal(rcm_sync_complete(id, OUTCOMES), -ETIMEDOUT);
+	assert_int_equal(rcm_sync_complete(id, RCM_SYNC_NAMES), -ETIMEDOUT);
 	first = id->pub.event;
 	assert_int_equal(first->status, -ETIMEDOUT);
 	assert_int_equal(rcm_lookup_start(id, "host.test", NULL, NULL), 0);
 	rcm_fake_engine_resolve(1);
-	assert_int_equal(rcm_sync_complete(id, OUTCOMES), 0);
+	assert_int_equal(rcm_sync_complete(id, RCM_SYNC_NAMES), 0);
 	assert_int_equal(id->pub.event->event, RDMA_CM_EVENT_ADDRINFO_RESOLVED);
 	assert_int_equal(atomic_load(&id->unacked), 1);
 	rcm_sync_ack(id);
@@ -99,7 +94,7 @@ static void test_sync_passes_over_events_of_the_application(void **state)
 	write_user(5);
 	assert_int_equal(rcm_lookup_start(id, "host.test", NULL, NULL), 0);
 	rcm_fake_engine_resolve(1);
-	assert_int_equal(rcm_sync_complete(id, OUTCOMES), 0);
+	assert_int_equal(rcm_sync_complete(id, RCM_SYNC_NAMES), 0);
 	assert_int_equal(id->pub.event->event, RDMA_CM_EVENT_ADDRINFO_RESOLVED);
 	assert_int_equal(rcm_channel_get(rcm_channel_of(id->pub.channel), &event), 0);
 	assert_int_equal(event->pub.param.arg, 5);
@@ -204,7 +199,7 @@ static void test_sync_of_an_asynchronous_id_waits_for_nothing(void **state)
 	(void)state;
 	assert_int_equal(rcm_channel_new(&channel), 0);
 	assert_int_equal(rcm_id_migrate(id, channel), 0);
-	assert_int_equal(rcm_sync_complete(id, OUTCOMES), 0);
+	assert_int_equal(rcm_sync_complete(id, RCM_SYNC_NAMES), 0);
 	assert_null(id->pub.event);
 	assert_int_equal(rcm_id_migrate(id, NULL), 0);
 	rcm_channel_close(channel);
@@ -224,7 +219,7 @@ static void resolve_anew(struct rcm_channel *channel)
 	rcm_fake_engine_immediate(true);
 	assert_int_equal(rcm_lookup_start(id, "new.test", NULL, NULL), 0);
 	assert_int_equal(rcm_fake_engine_pending(), 0);
-	assert_int_equal(rcm_sync_complete(id, OUTCOMES), 0);
+	assert_int_equal(rcm_sync_complete(id, RCM_SYNC_NAMES), 0);
 	assert_int_equal(id->pub.event->event, RDMA_CM_EVENT_ADDRINFO_RESOLVED);
 	assert_true(TAILQ_EMPTY(&id->undelivered));
 	rcm_channel_close(channel);
@@ -274,7 +269,7 @@ static void test_sync_waits_without_a_lock(void **state)
 	(void)state;
 	assert_int_equal(pthread_create(&thread, NULL, resolve_soon, NULL), 0);
 	assert_int_equal(rcm_lookup_start(id, "host.test", NULL, NULL), 0);
-	assert_int_equal(rcm_sync_complete(id, OUTCOMES), 0);
+	assert_int_equal(rcm_sync_complete(id, RCM_SYNC_NAMES), 0);
 	pthread_join(thread, NULL);
 }
 
@@ -295,13 +290,13 @@ static void test_sync_interrupted_by_a_signal_can_be_repeated(void **state)
 	assert_int_equal(timer_create(CLOCK_MONOTONIC, NULL, &timer), 0);
 	assert_int_equal(rcm_lookup_start(id, "host.test", NULL, NULL), 0);
 	assert_int_equal(timer_settime(timer, 0, &soon, NULL), 0);
-	assert_int_equal(rcm_sync_complete(id, OUTCOMES), -EINTR);
+	assert_int_equal(rcm_sync_complete(id, RCM_SYNC_NAMES), -EINTR);
 	timer_delete(timer);
 	rcm_lookup_abandon(id);
 	assert_int_equal(rcm_fake_engine_pending(), 0);
 	rcm_fake_engine_immediate(true);
 	assert_int_equal(rcm_lookup_start(id, "host.test", NULL, NULL), 0);
-	assert_int_equal(rcm_sync_complete(id, OUTCOMES), 0);
+	assert_int_equal(rcm_sync_complete(id, RCM_SYNC_NAMES), 0);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)

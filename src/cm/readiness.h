@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What makes a channel's descriptor readable: the kernel's descriptor, and a switch for events of the library's own. */
+#pragma once
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+/*
+ * An epoll descriptor over due_fd, an eventfd that is always up and that epoll looks at exactly while it is shown, and
+ * the kernel's descriptor. None of it has a lock of its own: a caller at a time.
+ */
+struct rcm_readiness {
+	int due_fd;
+	bool shown;
+};
+
+#define RCM_READINESS_CLOSED { .due_fd = -1 }
+
+/* Makes the epoll descriptor, over kernel_fd too unless that is -1. 0; -EMFILE, -ENFILE, -ENOMEM: there is none. */
+int rcm_readiness_open(struct rcm_readiness *readiness, int kernel_fd, int *ret_fd);
+
+/*
+ * fd, so far the kernel's descriptor itself, becomes the epoll descriptor over it, with its O_NONBLOCK; the kernel's
+ * gets O_NONBLOCK and another number, which *kernel_fd has before it stops being fd. 0, or as above: all is as it was.
+ * Who is in poll(2) on fd at that moment, or has it in an epoll, goes on seeing the kernel's events alone.
+ */
+int rcm_readiness_cover(struct rcm_readiness *readiness, int fd, atomic_int *kernel_fd);
+
+/* Gives up the switch; fd itself is the caller's to close. */
+void rcm_readiness_close(struct rcm_readiness *readiness);
+
+/* Readable from now on: wakes whoever watches, also for edges alone. */
+void rcm_readiness_show(struct rcm_readiness *readiness, int fd);
+
+/* Readable for the kernel's events alone. True: it has one. No cancellation point. */
+bool rcm_readiness_hide(struct rcm_readiness *readiness, int fd);
+
+/* Looks at the kernel's descriptor anew, which became readable without waking anybody. */
+void rcm_readiness_look_again(int fd, int kernel_fd);

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What makes a channel's descriptor readable: shown, hidden, the kernel's beside it, and covering a bare one. */
+#include "cm/readiness.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "test.h"
+
+static struct rcm_readiness readiness;
+static int fd, kernel_fd;
+
+static int set_up(void **state)
+{
+	(void)state;
+	kernel_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	return rcm_readiness_open(&readiness, kernel_fd, &fd);
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	rcm_readiness_close(&readiness);
+	rcm_readiness_close(&readiness);
+	close(fd);
+	return close(kernel_fd);
+}
+
+static bool is_readable(int of)
+{
+	struct pollfd p = { .fd = of, .events = POLLIN };
+
+	return poll(&p, 1, 0) == 1;
+}
+
+static int edge_of(int of)
+{
+	struct epoll_event e = { .events = EPOLLIN | EPOLLET };
+	int epfd = epoll_create1(EPOLL_CLOEXEC);
+
+	assert_int_equal(epoll_ctl(epfd, EPOLL_CTL_ADD, of, &e), 0);
+	return epfd;
+}
+
+static bool is_woken(int epfd)
+{
+	struct epoll_event e;
+
+	return epoll_wait(epfd, &e, 1, 0) == 1;
+}
+
+static void test_readiness_is_what_is_shown_or_the_kernel_has(void **state)
+{
+	(void)state;
+	assert_false(is_readable(fd));
+	rcm_readiness_show(&readiness, fd);
+	rcm_readiness_show(&readiness, fd);
+	assert_true(is_readable(fd));
+	assert_false(rcm_readiness_hide(&readiness, fd));
+	assert_false(is_readable(fd));
+	eventfd_write(kernel_fd, 1);
+	assert_true(is_readable(fd));
+	assert_false(rcm_readiness_hide(&readiness, fd));
+	assert_true(is_readable(fd));
+}
+
+static void test_readiness_hidden_says_that_the_kernel_has_an_event(void **state)
+{
+	(void)state;
+	rcm_readiness_show(&readiness, fd);
+	eventfd_write(kernel_fd, 1);
+	assert_true(rcm_readiness_hide(&readiness, fd));
+	assert_true(is_readable(fd));
+}
+
+static void test_readiness_wakes_an_edge_each_time_it_is_shown(void **state)
+{
+	int epfd = edge_of(fd);
+
+	(void)state;
+	for (int i = 0; i < 10; i++) {
+		rcm_readiness_show(&readiness, fd);
+		assert_true(is_woken(epfd));
+		assert_false(is_woken(epfd));
+		rcm_readiness_hide(&readiness, fd);
+	}
+	close(epfd);
+}
+
+/* As MIGRATE_ID does: readable, and nobody was woken. That it knows the descriptor and had it on its list is no excuse. */
+static void test_readiness_looks_again_at_what_is_readable_already(void **state)
+{
+	int epfd = edge_of(fd);
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		eventfd_write(kernel_fd, 1);
+		assert_true(is_woken(epfd));
+		assert_false(is_woken(epfd));
+		rcm_readiness_look_again(fd, kernel_fd);
+		assert_true(is_woken(epfd));
+	}
+	close(epfd);
+}
+
+static void test_readiness_covers_a_bare_descriptor_under_its_number(void **state)
+{
+	struct rcm_readiness over = RCM_READINESS_CLOSED;
+	int bare = eventfd(0, EFD_CLOEXEC);
+	atomic_int moved = bare;
+
+	(void)state;
+	assert_int_equal(rcm_readiness_cover(&over, bare, &moved), 0);
+	assert_int_not_equal(moved, bare);
+	assert_false(fcntl(bare, F_GETFL) & O_NONBLOCK);
+	assert_true(fcntl(moved, F_GETFL) & O_NONBLOCK);
+	assert_true(fcntl(bare, F_GETFD) & fcntl(moved, F_GETFD) & FD_CLOEXEC);
+	assert_false(is_readable(bare));
+	rcm_readiness_show(&over, bare);
+	assert_true(is_readable(bare));
+	rcm_readiness_hide(&over, bare);
+	eventfd_write(moved, 1);
+	assert_true(is_readable(bare));
+	rcm_readiness_close(&over);
+	close(bare);
+	close(moved);
+}
+
+static void test_readiness_covering_keeps_o_nonblock(void **state)
+{
+	struct rcm_readiness over = RCM_READINESS_CLOSED;
+	int bare = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	atomic_int moved = bare;
+
+	(void)state;
+	assert_int_equal(rcm_readiness_cover(&over, bare, &moved), 0);
+	assert_true(fcntl(bare, F_GETFL) & O_NONBLOCK);
+	rcm_readiness_close(&over);
+	close(bare);
+	close(moved);
+}
+
+/* With none to three descriptors left of those that it takes. */
+static void test_readiness_that_cannot_cover_leaves_all_as_it_was(void **state)
+{
+	struct rcm_readiness over = RCM_READINESS_CLOSED;
+	int bare = eventfd(0, EFD_CLOEXEC), next;
+	atomic_int moved = bare;
+	struct rlimit limit, few;
+
+	(void)state;
+	getrlimit(RLIMIT_NOFILE, &limit);
+	next = dup(bare);
+	close(next);
+	for (int left = 0; left < 3; left++) {
+		few = (struct rlimit){ (rlim_t)(next + left), limit.rlim_max };
+		setrlimit(RLIMIT_NOFILE, &few);
+		assert_int_equal(rcm_readiness_cover(&over, bare, &moved), -EMFILE);
+		setrlimit(RLIMIT_NOFILE, &limit);
+		assert_int_equal(moved, bare);
+		assert_int_equal(over.due_fd, -1);
+		eventfd_write(bare, 1);
+		assert_true(is_readable(bare));
+		assert_int_equal(dup(bare), next);
+		close(next);
+	}
+	close(bare);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_readiness_is_what_is_shown_or_the_kernel_has),
+		TEST(test_readiness_hidden_says_that_the_kernel_has_an_event),
+		TEST(test_readiness_wakes_an_edge_each_time_it_is_shown),
+		TEST(test_readiness_looks_again_at_what_is_readable_already),
+		TEST(test_readiness_covers_a_bare_descriptor_under_its_number),
+		TEST(test_readiness_covering_keeps_o_nonblock),
+		TEST(test_readiness_that_cannot_cover_leaves_all_as_it_was),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
