@@ -136,13 +136,6 @@ static int listen_wait(struct rcm_id *listener, int cancel_state, struct rcm_eve
 	return ret;
 }
 
-static void listen_set_event(struct rcm_id *id, struct rcm_event *event)
-{
-	rcm_lock_acquire(&id->lock);
-	id->pub.event = &event->pub;
-	rcm_lock_release(&id->lock);
-}
-
 int rcm_listen_get_request(struct rcm_id *listener, int cancel_state, struct rcm_id **ret_id)
 {
 	struct rcm_event *event;
@@ -154,7 +147,7 @@ int rcm_listen_get_request(struct rcm_id *listener, int cancel_state, struct rcm
 	if (ret)
 		return ret;
 	if (event->pub.event != RDMA_CM_EVENT_CONNECT_REQUEST) {
-		listen_set_event(listener, event);
+		rcm_sync_keep(listener, event);
 		return event->pub.status < 0 ? event->pub.status : -EINVAL;
 	}
 	id = rcm_id_of(event->pub.id);
@@ -165,7 +158,7 @@ int rcm_listen_get_request(struct rcm_id *listener, int cancel_state, struct rcm
 		rcm_id_destroy(id);
 		return ret;
 	}
-	listen_set_event(id, event);
+	rcm_sync_keep(id, event);
 	*ret_id = id;
 	return 0;
 }

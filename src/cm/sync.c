@@ -18,12 +18,20 @@ static struct rdma_cm_event *swap_event(struct rcm_id *id, struct rdma_cm_event 
 	return old;
 }
 
-void rcm_sync_ack(struct rcm_id *id)
+static void sync_ack_event(struct rdma_cm_event *event)
 {
-	struct rdma_cm_event *event = swap_event(id, NULL);
-
 	if (event)
 		rcm_event_ack(rcm_event_of(event));
+}
+
+void rcm_sync_ack(struct rcm_id *id)
+{
+	sync_ack_event(swap_event(id, NULL));
+}
+
+void rcm_sync_keep(struct rcm_id *id, struct rcm_event *event)
+{
+	sync_ack_event(swap_event(id, &event->pub));
 }
 
 static int sync_outcome(const struct rdma_cm_event *event, uint32_t types)
@@ -88,7 +96,7 @@ int rcm_sync_complete(struct rcm_id *id, uint32_t types)
 	}
 	if (!ret) {
 		ret = sync_outcome(&event->pub, types);
-		swap_event(id, &event->pub);
+		rcm_sync_keep(id, event);
 	}
 	rcm_channel_put(channel);
 	return ret;

@@ -43,3 +43,6 @@ int rcm_sync_show_own(struct rcm_id *id);
 
 /* Acks the event left in pub.event, if any. */
 void rcm_sync_ack(struct rcm_id *id);
+
+/* Leaves an event in pub.event; acks what another thread left there meanwhile. */
+void rcm_sync_keep(struct rcm_id *id, struct rcm_event *event);

@@ -86,6 +86,23 @@ static void test_sync_acks_the_event_of_the_call_before(void **state)
 	rcm_sync_ack(id);
 }
 
+/* Two threads in calls on one id: the event that the one left is not lost sight of by the other's. */
+static void test_sync_event_that_replaces_another_acks_it(void **state)
+{
+	struct rcm_event *first, *second;
+
+	(void)state;
+	write_user(1);
+	write_user(2);
+	assert_int_equal(rcm_channel_get(id->channel, &first), 0);
+	assert_int_equal(rcm_channel_get(id->channel, &second), 0);
+	rcm_sync_keep(id, first);
+	assert_int_equal(id->unacked, 2);
+	rcm_sync_keep(id, second);
+	assert_int_equal(id->unacked, 1);
+	assert_ptr_equal(id->pub.event, &second->pub);
+}
+
 static void test_sync_passes_over_events_of_the_application(void **state)
 {
 	struct rcm_event *event;
@@ -307,6 +324,7 @@ int main(void)
 		TEST(test_sync_id_has_a_channel_of_its_own),
 		TEST(test_sync_completes_with_the_event_left_in_the_id),
 		TEST(test_sync_acks_the_event_of_the_call_before),
+		TEST(test_sync_event_that_replaces_another_acks_it),
 		TEST(test_sync_passes_over_events_of_the_application),
 		TEST(test_sync_status_of_any_sign_becomes_an_errno),
 		TEST(test_sync_call_ends_on_every_event_that_can_end_it),
