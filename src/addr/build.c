@@ -67,6 +67,18 @@ static const union rcm_sockaddr *build_source(const struct rcm_hints *hints, con
 	return NULL;
 }
 
+static void build_given(struct rdma_addrinfo *ai, const struct rcm_hints *hints, const struct rcm_result *result,
+		       struct block *block)
+{
+	int family = result->dst.sa.sa_family ? result->dst.sa.sa_family : result->src.sa.sa_family;
+
+	ai->ai_family = hints->family ? hints->family : family;
+	if (result->dst.sa.sa_family)
+		ai->ai_dst_addr = build_place(block, &result->dst, &ai->ai_dst_len);
+	if (result->src.sa.sa_family)
+		ai->ai_src_addr = build_place(block, &result->src, &ai->ai_src_len);
+}
+
 static void build_fill(struct rdma_addrinfo *ai, const struct rcm_hints *hints, uint16_t port,
 		       const struct rcm_result *result, struct block *block)
 {
@@ -77,6 +89,10 @@ static void build_fill(struct rdma_addrinfo *ai, const struct rcm_hints *hints, 
 	ai->ai_family = dst.sa.sa_family;
 	ai->ai_qp_type = hints->qp_type ? hints->qp_type : IBV_QPT_RC;
 	ai->ai_port_space = hints->port_space ? hints->port_space : RDMA_PS_TCP;
+	if (result->as_given) {
+		build_given(ai, hints, result, block);
+		return;
+	}
 	if (hints->flags & RAI_SA) {
 		ai->ai_flags = RAI_SA;
 		ai->ai_port_space = RDMA_PS_IB;

@@ -127,3 +127,14 @@ int rcm_hints_check(const char *node, const char *service, const struct rdma_add
 		*ret_hints = h;
 	return ret;
 }
+
+int rcm_hints_destination(const struct rdma_addrinfo *hints, union rcm_sockaddr *ret_dst)
+{
+	union rcm_sockaddr dst = { 0 };
+
+	if (hints->ai_dst_len &&
+	    (!hints->ai_dst_addr || !rcm_sockaddr_copy(&dst, hints->ai_dst_addr, hints->ai_dst_len)))
+		return -EINVAL;
+	*ret_dst = dst;
+	return 0;
+}

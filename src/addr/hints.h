@@ -20,3 +20,6 @@ struct rcm_hints {
 /* 0, or -EINVAL, -ENOTSUP, -ENAMETOOLONG as the table of the contract says for what needs no id. hints may be NULL. */
 int rcm_hints_check(const char *node, const char *service, const struct rdma_addrinfo *hints,
 		    struct rcm_hints *ret_hints);
+
+/* The destination that hints hold; sa_family 0: none. 0, or -EINVAL: it is no address. */
+int rcm_hints_destination(const struct rdma_addrinfo *hints, union rcm_sockaddr *ret_dst);

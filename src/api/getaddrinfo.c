@@ -61,25 +61,6 @@ static int outcome_failure(const struct rcm_question *question, const struct rcm
 	return 0;
 }
 
-/* With neither node nor service the addresses are in the hints, and nothing is left to resolve. */
-static bool hints_have_address(const struct rdma_addrinfo *hints, const struct rcm_hints *checked)
-{
-	if (checked->flags & RAI_SA)
-		return false;
-	return checked->flags & RAI_PASSIVE ? checked->src.sa.sa_family : hints->ai_dst_len;
-}
-
-static int copy_of_hints(const struct rdma_addrinfo *hints, const struct rcm_hints *checked,
-			 struct rdma_addrinfo **res)
-{
-	struct rcm_result result = { .dst = checked->src, .src = checked->src };
-
-	if (!(checked->flags & RAI_PASSIVE) &&
-	    (!hints->ai_dst_addr || !rcm_sockaddr_copy(&result.dst, hints->ai_dst_addr, hints->ai_dst_len)))
-		return -EINVAL;
-	return rcm_addrinfo_build(checked, ntohs(rcm_sockaddr_port(&result.dst.sa)), &result, 1, NULL, res);
-}
-
 int rdma_getaddrinfo(const char *node, const char *service, const struct rdma_addrinfo *hints,
 		     struct rdma_addrinfo **res)
 {
@@ -93,10 +74,8 @@ int rdma_getaddrinfo(const char *node, const char *service, const struct rdma_ad
 
 	if (res)
 		ret = rcm_hints_check(node, service, hints, &question.hints);
-	if (!ret && !node && !service && hints_have_address(hints, &question.hints)) {
-		ret = copy_of_hints(hints, &question.hints, res);
-		goto out;
-	}
+	if (!ret && !node && !service)
+		ret = rcm_hints_destination(hints, &question.dst);
 	if (!ret)
 		ret = waiter_ask(&question, &outcome);
 	if (ret)

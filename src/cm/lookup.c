@@ -217,6 +217,8 @@ int rcm_lookup_start(struct rcm_id *id, const char *node, const char *service,
 	int ret;
 
 	ret = rcm_hints_check(node, service, hints, &question.hints);
+	if (!ret && !node && !service)
+		ret = rcm_hints_destination(hints, &question.dst);
 	if (!ret && question.hints.flags & RAI_SA)
 		ret = rcm_local_sa_port(id, &question.port, &question.sa);
 	return ret ? ret : lookup_ask(id, &question);

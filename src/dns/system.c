@@ -138,8 +138,17 @@ static struct rcm_hosts *hosts_for(struct rcm_dns *dns, enum rcm_dns_source sour
 	return hosts;
 }
 
+/* Where nobody else may be asked, there is none. */
+static bool is_no_name(const struct rcm_dns_query *query, int found)
+{
+	return !found && query->source == RCM_DNS_HOSTS;
+}
+
 static int system_answer_now(struct rcm_dns *dns, const struct rcm_dns_query *query, rcm_dns_done_fn *done, void *arg)
 {
+	static const struct rcm_dns_answer none = {
+		.status = -ENOENT, .code = EAI_NONAME, .text = "the hosts file has no such name",
+	};
 	struct rcm_hosts *hosts = hosts_for(dns, query->source);
 	struct rcm_dns_answer answer = { 0 };
 	union rcm_dns_address *addresses;
@@ -154,9 +163,11 @@ static int system_answer_now(struct rcm_dns *dns, const struct rcm_dns_query *qu
 		answer.addresses = addresses;
 		done(arg, &answer);
 		free(addresses);
+	} else if (is_no_name(query, found)) {
+		done(arg, &none);
 	}
 	rcm_hosts_free(hosts);
-	return found > 0;
+	return found > 0 || is_no_name(query, found);
 }
 
 static int system_start(struct rcm_dns *dns, const struct rcm_dns_query *query, rcm_dns_done_fn *done, void *arg,

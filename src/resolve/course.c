@@ -55,6 +55,8 @@ static void course_address(struct rcm_request *request)
 		answer = rcm_host_plain(engine, request->node, request->family, request->flags & RAI_PASSIVE);
 	if (!answer)
 		answer = answer_kept(engine, request);
+	if (!answer && !rcm_request_is_sa(request))
+		answer = rcm_host_now(engine, request->node, request->family, request->source);
 	if (answer)
 		rcm_engine_end(request->engine, request, answer);
 	else

@@ -106,7 +106,7 @@ static uint32_t host_keep(const struct rcm_dns_answer *answer)
 	return answer->ttl < RCM_TTL_MAX_S ? answer->ttl : RCM_TTL_MAX_S;
 }
 
-struct rcm_answer *rcm_host_answer(const struct rcm_dns_answer *from)
+static struct rcm_answer *answer_of(const struct rcm_dns_answer *from)
 {
 	struct rcm_answer *answer;
 
@@ -123,7 +123,7 @@ static void host_answered(void *arg, const struct rcm_dns_answer *from)
 {
 	struct rcm_flight *flight = arg;
 	struct rcm_engine *engine = flight->engine;
-	struct rcm_answer *answer = rcm_host_answer(from);
+	struct rcm_answer *answer = answer_of(from);
 	uint64_t now = engine->loop.now;
 
 	flight->host = NULL;
@@ -131,6 +131,21 @@ static void host_answered(void *arg, const struct rcm_dns_answer *from)
 		rcm_cache_put(&engine->cache, flight->hh.key, flight->hh.keylen, flight->hh.hashv, answer,
 			      now, now + host_keep(from) * RCM_NS_PER_S);
 	rcm_flight_land(flight, rcm_host_reach(engine, answer));
+}
+
+static void host_found_now(void *arg, const struct rcm_dns_answer *from)
+{
+	*(struct rcm_answer **)arg = answer_of(from);
+}
+
+struct rcm_answer *rcm_host_now(struct rcm_engine *engine, const char *node, int family, enum rcm_dns_source source)
+{
+	const struct rcm_dns_query query = { .name = node, .family = family, .source = source };
+	struct rcm_answer *answer;
+
+	if (!engine->backends.dns->answer_now(engine->dns, &query, host_found_now, &answer))
+		return NULL;
+	return rcm_host_reach(engine, answer);
 }
 
 int rcm_host_start(struct rcm_flight *flight, const struct rcm_request *request)
@@ -231,4 +246,15 @@ static struct rcm_answer *answer_without_node(int family, bool passive)
 struct rcm_answer *rcm_host_plain(struct rcm_engine *engine, const char *node, int family, bool passive)
 {
 	return node ? answer_of_number(engine, node, family) : answer_without_node(family, passive);
+}
+
+struct rcm_answer *rcm_host_given(const union rcm_sockaddr *dst, const union rcm_sockaddr *src)
+{
+	struct rcm_answer *answer = answer_of_one(NULL, dst);
+
+	if (!answer->status) {
+		answer->results[0].src = *src;
+		answer->results[0].as_given = true;
+	}
+	return answer;
 }

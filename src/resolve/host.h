@@ -11,8 +11,8 @@ int rcm_host_start(struct rcm_flight *flight, const struct rcm_request *request)
 /* The flight won't land. */
 void rcm_host_cancel(struct rcm_flight *flight);
 
-/* An answer of the back end as one of ours. Never NULL. Any thread. */
-struct rcm_answer *rcm_host_answer(const struct rcm_dns_answer *from);
+/* The answer to a name that nobody has to be asked for, or NULL; where the back end is open and settled. Any thread. */
+struct rcm_answer *rcm_host_now(struct rcm_engine *engine, const char *node, int family, enum rcm_dns_source source);
 
 /* The answer with what RDMA devices reach first; takes over a reference and gives one, maybe to the same. Not NULL. Any
  * thread. */
@@ -20,6 +20,9 @@ struct rcm_answer *rcm_host_reach(struct rcm_engine *engine, struct rcm_answer *
 
 /* The same of an answer that was kept: first in the order that getaddrinfo() would give it now. */
 struct rcm_answer *rcm_host_hand_out(struct rcm_engine *engine, struct rcm_answer *answer);
+
+/* The one result that hints hold themselves, where there is neither node nor service. Never NULL. Any thread. */
+struct rcm_answer *rcm_host_given(const union rcm_sockaddr *dst, const union rcm_sockaddr *src);
 
 /* The answer to a node that is no name: a number, or none at all; NULL: it is a name. Asks no network. Any thread. */
 struct rcm_answer *rcm_host_plain(struct rcm_engine *engine, const char *node, int family, bool passive);

@@ -55,26 +55,15 @@ static struct rcm_answer *local_kept(struct rcm_engine *engine, const struct rcm
 	return rcm_host_hand_out(engine, answer);
 }
 
-static void local_found(void *arg, const struct rcm_dns_answer *from)
-{
-	*(struct rcm_answer **)arg = rcm_host_answer(from);
-}
-
 static struct rcm_answer *local_name(struct rcm_engine *engine, const struct rcm_question *question)
 {
-	const struct rcm_dns_query query = {
-		.name = question->node, .family = question->hints.family, .source = question->source,
-	};
-	struct rcm_dns *dns = settled_dns(engine);
 	struct rcm_answer *answer = NULL;
 
-	if (!dns)
+	if (!settled_dns(engine))
 		return NULL;
 	if (!question->fresh)
 		answer = local_kept(engine, question);
-	if (answer || !engine->backends.dns->answer_now(dns, &query, local_found, &answer))
-		return answer;
-	return rcm_host_reach(engine, answer);
+	return answer ? answer : rcm_host_now(engine, question->node, question->hints.family, question->source);
 }
 
 struct rcm_answer *rcm_local_answer(struct rcm_engine *engine, const struct rcm_question *question, uint16_t *ret_port)
@@ -85,6 +74,10 @@ struct rcm_answer *rcm_local_answer(struct rcm_engine *engine, const struct rcm_
 
 	if (hints->flags & RAI_SA)
 		return NULL;
+	if (!question->node && !question->service) {
+		*ret_port = 0;
+		return rcm_host_given(&question->dst, &hints->src);
+	}
 	found = local_port(engine, question, ret_port);
 	if (found < 0)
 		return rcm_answer_fixed(RCM_ANSWER_NO_SERVICE);

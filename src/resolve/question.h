@@ -13,6 +13,7 @@
 struct rcm_question {
 	const char *node;		/* NULL: none */
 	const char *service;		/* NULL: none */
+	union rcm_sockaddr dst;		/* with neither node nor service: what hints hold; sa_family 0: nothing */
 	struct rcm_hints hints;		/* RAI_SA in its flags: the SA is asked, else names */
 	struct rcm_gid port;		/* SA: GID of the local port; all zero: every active InfiniBand port, merged */
 	const struct rcm_sa_ops *sa;	/* SA: which client; NULL: our own */
