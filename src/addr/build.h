@@ -12,7 +12,7 @@ struct rcm_result {
 	union rcm_sockaddr src;			/* sa_family 0: none */
 	const struct ibv_path_data *route;	/* NULL: none */
 	unsigned routes;
-	bool as_given;				/* addresses that are passed on, each maybe none; nothing is set in them */
+	bool as_given;				/* passed on: either address may be none, and nothing is set in them */
 };
 
 /*

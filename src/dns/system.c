@@ -82,6 +82,21 @@ static void system_close(struct rcm_dns *dns)
 	free(dns);
 }
 
+/* A socket belongs to the network namespace of the thread that opens it: all are opened here, by the engine's. */
+static int sort_open(struct rcm_srcaddr **ret_srcaddr)
+{
+	union rcm_dns_address both[] = {
+		{ .in = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) } },
+		{ .in6 = { .sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT } },
+	};
+	int ret;
+
+	ret = rcm_srcaddr_open(ret_srcaddr);
+	if (!ret)
+		rcm_srcaddr_sort(*ret_srcaddr, both, 2);
+	return ret;
+}
+
 static int system_open(struct rcm_loop *loop, const struct rcm_dns_owner *owner, struct rcm_dns **ret_dns)
 {
 	struct rcm_dns *dns = calloc(1, sizeof(*dns));
@@ -98,7 +113,7 @@ static int system_open(struct rcm_loop *loop, const struct rcm_dns_owner *owner,
 	if (!ret)
 		ret = rcm_services_open(loop, rcm_services_ask, &dns->services);
 	if (!ret)
-		ret = rcm_srcaddr_open(&dns->srcaddr);
+		ret = sort_open(&dns->srcaddr);
 	if (ret)
 		system_close(dns);
 	else

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Ports of service names, with a module that is slow or stuck. */
+#include "dns/services.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <sys/socket.h>
+
+#include "base/limits.h"
+#include "test.h"
+
+struct result {
+	unsigned done;
+	int status;
+	uint16_t port;
+	struct rcm_dns_service *service;
+};
+
+static struct rcm_loop loop;
+static struct rcm_services *services;
+static sem_t leave;
+static atomic_uint asked;
+
+/* "stuck" waits for leave; "both" is 1 by tcp and 2 by udp, "udp" 3 by udp; nothing else is there. */
+static int fake_ask(const char *name, const char *protocol)
+{
+	bool udp = !strcmp(protocol, "udp");
+
+	atomic_fetch_add(&asked, 1);
+	if (!strcmp(name, "stuck"))
+		while (sem_wait(&leave))
+			;
+	if (!strcmp(name, "both"))
+		return 1 + udp;
+	return !strcmp(name, "udp") && udp ? 3 : -ENOENT;
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	sem_init(&leave, 0, 0);
+	atomic_store(&asked, 0);
+	assert_int_equal(rcm_loop_init(&loop), 0);
+	assert_int_equal(rcm_services_open(&loop, fake_ask, &services), 0);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	rcm_services_close(services);
+	rcm_loop_done(&loop);
+	return 0;
+}
+
+static void done(void *arg, int status, uint16_t port)
+{
+	struct result *result = arg;
+
+	result->done++;
+	result->status = status;
+	result->port = port;
+}
+
+static void start(struct result *result, const char *name, int type)
+{
+	*result = (struct result){ 0 };
+	assert_int_equal(rcm_services_start(services, name, type, done, result, &result->service), 0);
+	assert_int_equal(result->done, 0);
+}
+
+/* The port, or -errno. */
+static int ask(const char *name, int type)
+{
+	struct result r;
+
+	start(&r, name, type);
+	while (!r.done)
+		assert_int_equal(rcm_loop_turn(&loop, 10000), 0);
+	return r.status ? r.status : r.port;
+}
+
+static int known(const char *name, int type)
+{
+	uint16_t port = 0;
+	int found = rcm_services_find(services, name, type, &port);
+
+	return found > 0 ? port : found;
+}
+
+static void test_services_are_found_by_transport_and_known_from_then_on(void **state)
+{
+	(void)state;
+	assert_int_equal(known("both", SOCK_STREAM), 0);
+	assert_int_equal(ask("both", SOCK_STREAM), 1);
+	assert_int_equal(known("both", SOCK_STREAM), 1);
+	assert_int_equal(known("both", SOCK_DGRAM), 0);
+	assert_int_equal(ask("both", SOCK_DGRAM), 2);
+	assert_int_equal(ask("udp", SOCK_STREAM), -ENOENT);
+	assert_int_equal(known("udp", SOCK_STREAM), -ENOENT);
+	/* Where both transports are open, any that has it will do. */
+	assert_int_equal(ask("udp", 0), 3);
+	assert_int_equal(ask("both", 0), 1);
+}
+
+static void test_services_that_are_numbers_with_something_about_them_are_none(void **state)
+{
+	static const char *const odd[] = { "65536", " 80", "+80", "99999999999999999999" };
+
+	(void)state;
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(ask(odd[i], 0), -ENOENT);
+	assert_int_equal(atomic_load(&asked), 0);
+}
+
+static void test_services_forgotten_are_asked_for_again_and_late_answers_do_not_count(void **state)
+{
+	struct result r;
+
+	(void)state;
+	assert_int_equal(ask("both", SOCK_STREAM), 1);
+	start(&r, "udp", SOCK_DGRAM);
+	rcm_services_forget(services);
+	assert_int_equal(known("both", SOCK_STREAM), 0);
+	while (!r.done)
+		assert_int_equal(rcm_loop_turn(&loop, 10000), 0);
+	assert_int_equal(r.port, 3);
+	assert_int_equal(known("udp", SOCK_DGRAM), 0);
+}
+
+static void test_services_of_a_stuck_module_hold_up_nobody_and_can_be_given_up(void **state)
+{
+	struct result stuck[RCM_NSS_WORKERS];
+
+	(void)state;
+	for (int i = 0; i < RCM_NSS_WORKERS; i++)
+		start(&stuck[i], "stuck", SOCK_STREAM);
+	for (int i = 0; i < RCM_NSS_WORKERS - 1; i++)
+		rcm_services_cancel(stuck[i].service);
+	assert_int_equal(ask("both", SOCK_STREAM), 1);
+	for (int i = 0; i < RCM_NSS_WORKERS; i++)
+		sem_post(&leave);
+	while (!stuck[RCM_NSS_WORKERS - 1].done)
+		assert_int_equal(rcm_loop_turn(&loop, 10000), 0);
+	assert_int_equal(stuck[0].done, 0);
+}
+
+static void test_services_more_than_are_remembered_stay_right(void **state)
+{
+	char name[32];
+
+	(void)state;
+	for (int i = 0; i < RCM_SERVICES_MAX + 10; i++) {
+		snprintf(name, sizeof(name), "none-%d", i);
+		assert_int_equal(ask(name, SOCK_STREAM), -ENOENT);
+	}
+	assert_int_equal(ask("both", SOCK_STREAM), 1);
+}
+
+/* The C library's own answers. */
+static void test_services_of_this_host_are_what_getservbyname_says(void **state)
+{
+	const struct servent *http = getservbyname("http", "tcp");
+	char long_name[300];
+
+	(void)state;
+	assert_int_equal(rcm_services_ask("http", "tcp"), http ? ntohs((uint16_t)http->s_port) : -ENOENT);
+	assert_int_equal(rcm_services_ask("no-such-service", "tcp"), -ENOENT);
+	memset(long_name, 'a', sizeof(long_name));
+	long_name[sizeof(long_name) - 1] = '\0';
+	assert_int_equal(ask(long_name, SOCK_STREAM), -ENOENT);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+#define T(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+		T(test_services_are_found_by_transport_and_known_from_then_on),
+		T(test_services_that_are_numbers_with_something_about_them_are_none),
+		T(test_services_forgotten_are_asked_for_again_and_late_answers_do_not_count),
+		T(test_services_of_a_stuck_module_hold_up_nobody_and_can_be_given_up),
+		T(test_services_more_than_are_remembered_stay_right),
+		T(test_services_of_this_host_are_what_getservbyname_says),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
