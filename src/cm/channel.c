@@ -282,13 +282,21 @@ void rcm_channel_catch_up_locked(struct rcm_channel *channel)
 	pthread_setcancelstate(cancel, NULL);
 }
 
+/* A synchronous resolution's outcome: the call waits for it, or soon will, or has covered the descriptor. */
+static bool channel_call_takes(const struct rcm_channel *channel, const struct rcm_event *event)
+{
+	return channel->bare && (event->pub.event == RDMA_CM_EVENT_ADDRINFO_RESOLVED ||
+				 event->pub.event == RDMA_CM_EVENT_ADDRINFO_ERROR);
+}
+
 void rcm_channel_post(struct rcm_channel *channel, struct rcm_event *event)
 {
 	rcm_lock_acquire(&channel->lock);
 	rcm_channel_append_locked(channel, event);
 	if (channel->own_awaited)
 		sem_post(&channel->own);
-	rcm_channel_show_locked(channel);
+	if (!channel_call_takes(channel, event))
+		rcm_channel_show_locked(channel);
 	rcm_lock_release(&channel->lock);
 }
 

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 
+#include "base/log.h"
 #include "cm/id.h"
 #include "cm/sync.h"
 
@@ -65,7 +66,7 @@ static int migrate_between(struct rcm_id *id, struct rcm_channel *from, struct r
 int rcm_id_migrate(struct rcm_id *id, struct rcm_channel *to)
 {
 	struct rcm_channel *from = rcm_id_channel(id);
-	bool was_sync = rcm_id_is_sync(id), sync = !to;
+	bool was_sync = rcm_id_is_sync(id), sync = !to, pending = false;
 	int ret = 0;
 
 	if (from == to)
@@ -83,6 +84,7 @@ int rcm_id_migrate(struct rcm_id *id, struct rcm_channel *to)
 		id->channel = rcm_channel_ref(to);
 		id->pub.channel = &to->pub;
 		id->sync = sync;
+		pending = id->lookup;
 	}
 	rcm_lock_release(&id->lock);
 	if (ret) {
@@ -90,6 +92,9 @@ int rcm_id_migrate(struct rcm_id *id, struct rcm_channel *to)
 			rcm_channel_close(to);
 		goto out;
 	}
+	/* Of a resolution under way no call waits for the outcome. */
+	if (sync && pending && rcm_channel_cover(to))
+		rcm_info("id %p: its resolution's event won't show", (void *)id);
 	rcm_sync_ack(id);
 	rcm_channel_put(from);		/* the id's reference */
 	rcm_id_wait_acked(id);

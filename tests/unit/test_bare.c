@@ -117,6 +117,31 @@ static void test_sync_resolution_needs_no_descriptor(void **state)
 	assert_true(channel->bare);
 }
 
+static void test_sync_resolution_that_ends_before_the_wait_needs_none_either(void **state)
+{
+	(void)state;
+	rcm_fake_engine_immediate(true);
+	assert_int_equal(rcm_lookup_start(id, "host.test", NULL, NULL), 0);
+	assert_int_equal(rcm_sync_complete(id, RCM_SYNC_NAMES), 0);
+	assert_true(channel->bare);
+}
+
+static void test_sync_resolution_of_its_asynchronous_time_shows(void **state)
+{
+	struct rcm_channel *other;
+
+	(void)state;
+	assert_int_equal(rcm_channel_new(&other), 0);
+	assert_int_equal(rcm_id_migrate(id, other), 0);
+	assert_int_equal(rcm_lookup_start(id, "host.test", NULL, NULL), 0);
+	assert_int_equal(rcm_id_migrate(id, NULL), 0);
+	channel = rcm_channel_of(id->pub.channel);
+	rcm_fake_engine_resolve(1);
+	assert_true(is_readable(channel->pub.fd));
+	get(RDMA_CM_EVENT_ADDRINFO_RESOLVED);
+	rcm_channel_close(other);
+}
+
 static void test_sync_kernel_event_is_got_without_more_descriptors(void **state)
 {
 	(void)state;
@@ -297,6 +322,8 @@ int main(void)
 		TEST(test_sync_id_has_the_kernels_descriptor_alone),
 		TEST(test_sync_call_waits_for_the_kernel_on_it),
 		TEST(test_sync_resolution_needs_no_descriptor),
+		TEST(test_sync_resolution_that_ends_before_the_wait_needs_none_either),
+		TEST(test_sync_resolution_of_its_asynchronous_time_shows),
 		TEST(test_sync_kernel_event_is_got_without_more_descriptors),
 		TEST(test_sync_user_event_shows_under_the_same_number),
 		TEST(test_sync_without_a_descriptor_left_refuses_the_user_event),
