@@ -119,8 +119,8 @@ static uint32_t address(unsigned index)
 	return found;
 }
 
-/* B3: routes and addresses of the host change more often than names do. */
-static void test_b3_course_of_a_kept_answer_has_the_order_of_today(void **state)
+/* routes and addresses of the host change more often than names do. */
+static void test_course_of_a_kept_answer_has_the_order_of_today(void **state)
 {
 	struct rcm_question q = rcm_question_name("order.a3.ttl60.example");
 
@@ -136,8 +136,8 @@ static void test_b3_course_of_a_kept_answer_has_the_order_of_today(void **state)
 	assert_int_equal(address(0), 0x0a000001);
 }
 
-/* A3: "live-a" asked at a dead server, and again after resolv.conf was set right. */
-static void test_a3_course_after_a_change_joins_no_lookup_from_before(void **state)
+/* "live-a" asked at a dead server, and again after resolv.conf was set right. */
+static void test_course_after_a_change_joins_no_lookup_from_before(void **state)
 {
 	struct rcm_question q = rcm_question_name("change.hold.example");
 
@@ -155,8 +155,8 @@ static void test_a3_course_after_a_change_joins_no_lookup_from_before(void **sta
 	assert_true(rcm_asker_wait(&asker));
 }
 
-/* A3: the slow answer of before must not hide the new entry of the hosts file for its TTL. */
-static void test_a3_course_answer_from_before_a_change_is_not_kept(void **state)
+/* the slow answer of before must not hide the new entry of the hosts file for its TTL. */
+static void test_course_answer_from_before_a_change_is_not_kept(void **state)
 {
 	struct rcm_question q = rcm_question_name("old.ttl60.hold.example");
 
@@ -220,7 +220,7 @@ static void test_course_that_waits_for_files_keeps_its_deadline_and_can_be_cance
 	assert_int_equal(rcm_fake_dns_started(), 0);
 }
 
-/* D11: the port was found in the turn in which the time was over. */
+/* the port was found in the turn in which the time was over. */
 static void test_course_whose_time_is_over_when_its_port_is_found_asks_nobody(void **state)
 {
 	struct rcm_question q = rcm_question_name("late.example");
@@ -389,9 +389,9 @@ int main(void)
 		T(test_course_of_a_number_needs_no_thread),
 		T(test_course_of_a_name_that_is_known_here_ends_in_the_call),
 		T(test_course_of_a_kept_answer_ends_in_the_call),
-		T(test_b3_course_of_a_kept_answer_has_the_order_of_today),
-		T(test_a3_course_after_a_change_joins_no_lookup_from_before),
-		T(test_a3_course_answer_from_before_a_change_is_not_kept),
+		T(test_course_of_a_kept_answer_has_the_order_of_today),
+		T(test_course_after_a_change_joins_no_lookup_from_before),
+		T(test_course_answer_from_before_a_change_is_not_kept),
 		T(test_course_kept_answers_are_forgotten_at_a_change),
 		T(test_course_waits_for_files_that_are_being_read_and_a_number_does_not),
 		T(test_course_that_waits_for_files_keeps_its_deadline_and_can_be_cancelled),

@@ -329,7 +329,7 @@ static int daemon_child(void)
 	return 0;
 }
 
-static void test_p20_engine_forked_daemon_loses_none_of_its_own_files(void **state)
+static void test_engine_forked_daemon_loses_none_of_its_own_files(void **state)
 {
 	struct rcm_question q = rcm_question_name("before.example");
 	struct rcm_asker asker = { 0 };
@@ -384,7 +384,7 @@ int main(void)
 #ifndef __SANITIZE_THREAD__
 		T(test_engine_forked_goes_on_in_the_child_and_in_the_parent),
 		T(test_engine_forked_takes_what_the_child_posts_before_it_enters),
-		T(test_p20_engine_forked_daemon_loses_none_of_its_own_files),
+		T(test_engine_forked_daemon_loses_none_of_its_own_files),
 		T(test_engine_forked_under_load_completes_every_request_in_both),
 #endif
 	};

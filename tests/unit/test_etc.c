@@ -193,7 +193,6 @@ static uint64_t ms_of_settle(void)
 	return (rcm_clock_now() - start) / RCM_NS_PER_MS;
 }
 
-/* B1 */
 static void test_etc_on_a_dead_disk_delays_one_name_briefly_and_the_next_not_at_all(void **state)
 {
 	(void)state;
@@ -229,7 +228,7 @@ static void test_etc_never_read_is_waited_for_and_closing_waits_for_nobody(void 
 	assert_int_equal(rcm_etc_open(&loop, &files, &ops, NULL, &etc), 0);
 }
 
-/* C8: what was good stays; a file that can't be read is no empty one. */
+/* what was good stays; a file that can't be read is no empty one. */
 static void test_etc_that_can_not_be_read_leaves_what_was_read_before(void **state)
 {
 	struct rlimit before, none;

@@ -66,7 +66,7 @@ static int child(int own, int application)
 	return is_open(again) ? 0 : 3;
 }
 
-/* P20: a daemon that closes all and opens its own files must lose none of them to a close by number. */
+/* a daemon that closes all and opens its own files must lose none of them to a close by number. */
 static void test_fds_are_closed_at_the_fork_and_not_again_in_the_child(void **state)
 {
 	int own = rcm_fds_add(open("/dev/null", O_RDONLY | O_CLOEXEC));

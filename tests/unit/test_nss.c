@@ -148,8 +148,8 @@ static void test_nss_no_more_threads_than_the_limit_and_the_rest_waits_in_order(
 	assert_int_equal(atomic_load(&asking_most), RCM_NSS_WORKERS);
 }
 
-/* A5: each of a burst has a thread of its own, also where one was idle before. */
-static void test_a5_nss_burst_after_an_idle_worker_is_asked_for_at_once(void **state)
+/* each of a burst has a thread of its own, also where one was idle before. */
+static void test_nss_burst_after_an_idle_worker_is_asked_for_at_once(void **state)
 {
 	struct result first, r[RCM_NSS_WORKERS];
 
@@ -166,8 +166,8 @@ static void test_a5_nss_burst_after_an_idle_worker_is_asked_for_at_once(void **s
 		wait_done(&r[i]);
 }
 
-/* P17: names past their deadline don't hold up a live one. */
-static void test_p17_nss_name_given_up_gives_its_place_to_the_next(void **state)
+/* names past their deadline don't hold up a live one. */
+static void test_nss_name_given_up_gives_its_place_to_the_next(void **state)
 {
 	struct result stuck[2 * RCM_NSS_WORKERS], live;
 
@@ -294,8 +294,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		NSS_TEST(test_nss_address_and_failure_come_as_getaddrinfo_says),
 		NSS_TEST(test_nss_no_more_threads_than_the_limit_and_the_rest_waits_in_order),
-		NSS_TEST(test_a5_nss_burst_after_an_idle_worker_is_asked_for_at_once),
-		NSS_TEST(test_p17_nss_name_given_up_gives_its_place_to_the_next),
+		NSS_TEST(test_nss_burst_after_an_idle_worker_is_asked_for_at_once),
+		NSS_TEST(test_nss_name_given_up_gives_its_place_to_the_next),
 		NSS_TEST(test_nss_with_all_threads_stuck_says_so_until_one_comes_back),
 		NSS_TEST(test_nss_cancelled_while_stuck_queued_or_answered_is_not_completed),
 		NSS_TEST(test_f35_nss_closed_with_stuck_workers_returns_at_once),

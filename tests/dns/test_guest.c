@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Nothing waits for what it doesn't need: files on dead disks, silent servers, changes meanwhile. Servers: liar, NSD. A FIFO
+ * stands for a file on a dead disk: whoever opens it waits. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../unit/test.h"
+#include "user.h"
+
+#define LIAR "nameserver 127.0.0.5\noptions timeout:1 attempts:1\n"
+#define NSD "nameserver 127.0.0.2\noptions timeout:1 attempts:1\n"
+#define HOSTS "127.0.0.1 localhost\n::1 localhost\n192.0.2.77 inhosts\n"
+#define RESOLV "/etc/resolv.conf"
+
+static int set_up(void **state)
+{
+	(void)state;
+	user_write(RESOLV, NSD);
+	user_write("/etc/hosts", HOSTS);
+	return 0;
+}
+
+static void disk_dies(const char *path)
+{
+	unlink(path);
+	assert_int_equal(mkfifo(path, 0644), 0);
+}
+
+/* Lets go whoever stands in it. */
+static void disk_comes_back(const char *path)
+{
+	int fd = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+
+	assert_true(fd >= 0);
+	unlink(path);
+	close(fd);
+}
+
+static double ms_of_fork(void)
+{
+	uint64_t start = user_now();
+	pid_t pid = fork();
+	double took;
+
+	assert_true(pid >= 0);
+	if (!pid)
+		_exit(0);
+	took = (double)(user_now() - start) / 1e6;
+	waitpid(pid, NULL, 0);
+	return took;
+}
+
+static void assert_answer(struct user *u, const char *node, const char *text, unsigned max_ms)
+{
+	user_start(u, node, NULL, NULL);
+	assert_true(user_wait(u, max_ms * SLOW));
+	assert_int_equal(u->status, 0);
+	if (text)
+		assert_string_equal(u->text, text);
+}
+
+static void test_resolv_conf_on_a_dead_disk_delays_neither_names_nor_a_fork(void **state)
+{
+	struct user u = { 0 };
+
+	(void)state;
+	assert_answer(&u, "v4.rai.test", "192.0.2.4", 5000);
+	disk_dies(RESOLV);
+	assert_answer(&u, "inhosts", "192.0.2.77", 500);
+	assert_true(ms_of_fork() < 100 * SLOW);
+	/* By the server that was read of before. */
+	assert_answer(&u, "v4.rai.test", "192.0.2.4", 500);
+	disk_comes_back(RESOLV);
+	user_write(RESOLV, NSD);
+	assert_answer(&u, "v4.rai.test", "192.0.2.4", 5000);
+	user_destroy(&u);
+}
+
+static void test_services_file_on_a_dead_disk_delays_no_other_and_keeps_deadlines(void **state)
+{
+	struct user u = { 0 }, stuck = { 0 };
+	uint32_t ms = 300;
+	char *text = NULL;
+	size_t size = 0;
+	FILE *file = fopen("/etc/services", "r");
+
+	(void)state;
+	assert_non_null(file);
+	assert_true(getdelim(&text, &size, '\0', file) > 0);
+	fclose(file);
+	assert_answer(&u, "v4.rai.test", "192.0.2.4", 5000);
+	disk_dies("/etc/services");
+	user_create(&stuck, NULL);
+	assert_int_equal(rdma_set_option(stuck.id, RDMA_OPTION_RAI, RAI_OPTION_DEADLINE_MS, &ms, sizeof(ms)), 0);
+	user_start(&stuck, "192.0.2.1", "no-such-service-here", NULL);
+	assert_answer(&u, "inhosts", "192.0.2.77", 500);
+	assert_answer(&u, "v4.rai.test", "192.0.2.4", 500);
+	assert_true(ms_of_fork() < 100 * SLOW);
+	assert_true(user_wait(&stuck, 5000));
+	assert_int_equal(stuck.status, -ETIMEDOUT);
+	disk_comes_back("/etc/services");
+	user_write("/etc/services", text);
+	free(text);
+	user_destroy(&stuck);
+	user_destroy(&u);
+}
+
+enum { SILENT = 2500 };
+
+static void test_names_of_the_hosts_file_do_not_wait_behind_silent_ones(void **state)
+{
+	struct user *silent = calloc(SILENT, sizeof(*silent)), u = { 0 };
+	char name[64];
+
+	(void)state;
+	user_write(RESOLV, LIAR);
+	for (int i = 0; i < SILENT; i++) {
+		snprintf(name, sizeof(name), "silent-%d.liar.test", i);
+		user_start(&silent[i], name, NULL, NULL);
+	}
+	assert_answer(&u, "inhosts", "192.0.2.77", 500);
+	/* And once more when the files count as not looked at. */
+	user_write("/etc/hosts", HOSTS "192.0.2.78 added\n");
+	assert_answer(&u, "added", "192.0.2.78", 500);
+	for (int i = 0; i < SILENT; i++)
+		user_destroy(&silent[i]);
+	user_destroy(&u);
+	free(silent);
+}
+
+static void test_name_asked_at_a_dead_server_is_asked_anew_once_that_is_set_right(void **state)
+{
+	struct user dead = { 0 }, live = { 0 };
+
+	(void)state;
+	user_write(RESOLV, "nameserver 127.0.0.5\noptions timeout:5 attempts:2\n");
+	user_pause("LIAR");
+	user_start(&dead, "v4.rai.test", NULL, NULL);
+	assert_false(user_wait(&dead, 50));
+	user_write(RESOLV, NSD);
+	assert_answer(&live, "v4.rai.test", "192.0.2.4", 1000);
+	assert_false(dead.done);
+	user_resume("LIAR");
+	user_destroy(&dead);
+	user_destroy(&live);
+}
+
+static void test_slow_answer_does_not_hide_what_the_hosts_file_says_since(void **state)
+{
+	struct user slow = { 0 }, u = { 0 };
+
+	(void)state;
+	user_write(RESOLV, LIAR);
+	user_start(&slow, "delay-300-x.liar.test", NULL, NULL);
+	assert_false(user_wait(&slow, 50));
+	user_write("/etc/hosts", HOSTS "192.0.2.99 delay-300-x.liar.test\n");
+	assert_answer(&u, "inhosts", "192.0.2.77", 500);
+	assert_true(user_wait(&slow, 5000));
+	for (int i = 0; i < 3; i++)
+		assert_answer(&u, "delay-300-x.liar.test", "192.0.2.99", 500);
+	user_destroy(&slow);
+	user_destroy(&u);
+}
+
+static void test_file_changed_before_a_call_is_seen_by_that_call(void **state)
+{
+	char line[128], address[32];
+	struct user u = { 0 };
+
+	(void)state;
+	assert_answer(&u, "inhosts", "192.0.2.77", 5000);
+	for (int i = 1; i < 100; i++) {
+		snprintf(address, sizeof(address), "192.0.2.%d", i);
+		snprintf(line, sizeof(line), "%s inhosts\n", address);
+		user_write("/etc/hosts", line);
+		assert_answer(&u, "inhosts", address, 1000);
+		/* By now on the caller's own thread. */
+		assert_answer(&u, "inhosts", address, 1000);
+	}
+	user_destroy(&u);
+}
+
+/* The last, since it takes IPv6 away. */
+static void test_kept_answer_has_the_order_that_routes_give_it_today(void **state)
+{
+	struct rai_stats before, after;
+	struct user u = { 0 };
+
+	(void)state;
+	user_write(RESOLV, LIAR);
+	assert_answer(&u, "live-kept.liar.test", "2001:db8::5 192.0.2.5", 5000);
+	assert_int_equal(system("ip -6 route flush dev rai0; ip -6 addr flush dev rai0"), 0);
+	rai_get_stats(&before, sizeof(before));
+	assert_answer(&u, "live-kept.liar.test", "192.0.2.5 2001:db8::5", 500);
+	rai_get_stats(&after, sizeof(after));
+	assert_int_equal(after.kept_hits, before.kept_hits + 1);
+	user_destroy(&u);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+#define T(name) cmocka_unit_test_setup(name, set_up)
+		T(test_resolv_conf_on_a_dead_disk_delays_neither_names_nor_a_fork),
+		T(test_services_file_on_a_dead_disk_delays_no_other_and_keeps_deadlines),
+		T(test_names_of_the_hosts_file_do_not_wait_behind_silent_ones),
+		T(test_name_asked_at_a_dead_server_is_asked_anew_once_that_is_set_right),
+		T(test_slow_answer_does_not_hide_what_the_hosts_file_says_since),
+		T(test_file_changed_before_a_call_is_seen_by_that_call),
+		T(test_kept_answer_has_the_order_that_routes_give_it_today),
+	};
+	int failed;
+
+	user_open();
+	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	user_close();
+	return failed;
+}
