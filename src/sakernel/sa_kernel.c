@@ -10,6 +10,7 @@
 
 #include "addr/sockaddr.h"
 #include "base/container.h"
+#include "base/fds.h"
 #include "base/limits.h"
 #include "loop/timer.h"
 #include "sa/wire.h"
@@ -317,6 +318,14 @@ static void kernel_events_ready(struct rcm_source *source, uint32_t events)
 
 /* ---- The ops ---- */
 
+/* In the child of a fork its number is not ours any more. */
+static void kernel_close_device(struct rcm_sa *sa)
+{
+	if (rcm_fds_forget(sa->ucma.fd))
+		rcm_ucma_close(&sa->ucma);
+	sa->ucma.fd = -1;
+}
+
 static int kernel_open_device(struct rcm_sa *sa)
 {
 	int ret;
@@ -324,10 +333,16 @@ static int kernel_open_device(struct rcm_sa *sa)
 	if (sa->ucma.fd >= 0)
 		return 0;
 	ret = rcm_ucma_open(&sa->ucma);
-	if (!ret)
-		ret = rcm_source_add(sa->loop, &sa->source, sa->ucma.fd, RCM_READABLE, kernel_events_ready);
 	if (ret)
-		rcm_ucma_close(&sa->ucma);
+		return ret;
+	ret = rcm_fds_add(sa->ucma.fd);
+	if (ret < 0) {
+		sa->ucma.fd = -1;
+		return ret;
+	}
+	ret = rcm_source_add(sa->loop, &sa->source, sa->ucma.fd, RCM_READABLE, kernel_events_ready);
+	if (ret)
+		kernel_close_device(sa);
 	return ret;
 }
 
@@ -464,7 +479,7 @@ static void kernel_free_all(struct rcm_sa *sa, bool touch_loop)
 			free(query);
 		}
 	}
-	rcm_ucma_close(&sa->ucma);
+	kernel_close_device(sa);
 	free(sa);
 }
 

@@ -423,10 +423,72 @@ static void test_query_beside_resolve_and_destroy_is_defined(void **state)
 	pthread_join(reader, NULL);
 }
 
+/* With neither node nor service the hints are the answer, as they are: by both calls the same. */
+static void assert_hints_come_back(const struct rdma_addrinfo *hints, const struct rdma_addrinfo *list)
+{
+	assert_null(list->ai_next);
+	assert_int_equal(list->ai_flags, hints->ai_flags);
+	if (hints->ai_family)
+		assert_int_equal(list->ai_family, hints->ai_family);
+	if (hints->ai_qp_type)
+		assert_int_equal(list->ai_qp_type, hints->ai_qp_type);
+	if (hints->ai_port_space)
+		assert_int_equal(list->ai_port_space, hints->ai_port_space);
+	assert_int_equal(list->ai_dst_len, hints->ai_dst_len);
+	assert_int_equal(list->ai_src_len, hints->ai_src_len);
+	if (hints->ai_dst_len)
+		assert_memory_equal(list->ai_dst_addr, hints->ai_dst_addr, hints->ai_dst_len);
+	if (hints->ai_src_len)
+		assert_memory_equal(list->ai_src_addr, hints->ai_src_addr, hints->ai_src_len);
+}
+
+static void test_resolve_without_node_and_service_gives_what_the_hints_hold(void **state)
+{
+	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(7471) }, from = { .sin_family = AF_INET };
+	struct sockaddr_ib ib = { .sib_family = AF_IB, .sib_sid = htobe64(0x1234), .sib_sid_mask = htobe64(UINT64_MAX) };
+	const struct rdma_addrinfo rows[] = {
+		{ .ai_family = AF_INET, .ai_dst_addr = (void *)&to, .ai_dst_len = sizeof(to) },
+		{ .ai_dst_addr = (void *)&to, .ai_dst_len = sizeof(to), .ai_src_addr = (void *)&from,
+		  .ai_src_len = sizeof(from), .ai_qp_type = IBV_QPT_UD, .ai_port_space = RDMA_PS_UDP },
+		{ .ai_flags = RAI_PASSIVE, .ai_src_addr = (void *)&from, .ai_src_len = sizeof(from) },
+		{ .ai_flags = RAI_PASSIVE, .ai_dst_addr = (void *)&to, .ai_dst_len = sizeof(to) },
+		{ .ai_family = AF_IB, .ai_dst_addr = (void *)&ib, .ai_dst_len = sizeof(ib) },
+		{ .ai_family = AF_INET6 },
+		{ .ai_qp_type = IBV_QPT_RC },
+	};
+	struct rdma_addrinfo *list;
+
+	(void)state;
+	inet_pton(AF_INET, "192.0.2.7", &to.sin_addr);
+	inet_pton(AF_INET, "192.0.2.8", &from.sin_addr);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		list = resolve(NULL, NULL, &rows[i]);
+		assert_hints_come_back(&rows[i], list);
+		rdma_freeaddrinfo(list);
+		assert_int_equal(rdma_getaddrinfo(NULL, NULL, &rows[i], &list), 0);
+		assert_hints_come_back(&rows[i], list);
+		rdma_freeaddrinfo(list);
+	}
+}
+
+static void test_resolve_hints_whose_destination_is_none_are_refused(void **state)
+{
+	struct sockaddr_in to = { .sin_family = AF_INET };
+	struct rdma_addrinfo hints = { .ai_dst_addr = (void *)&to, .ai_dst_len = 4 }, *list = NULL;
+
+	(void)state;
+	assert_errno(rdma_resolve_addrinfo(id, NULL, NULL, &hints), EINVAL);
+	assert_errno(rdma_getaddrinfo(NULL, NULL, &hints, &list), EINVAL);
+	hints = (struct rdma_addrinfo){ .ai_dst_len = sizeof(to) };
+	assert_errno(rdma_resolve_addrinfo(id, NULL, NULL, &hints), EINVAL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		API_TEST(test_resolve_number_gives_one_filled_result),
+		API_TEST(test_resolve_without_node_and_service_gives_what_the_hints_hold),
+		API_TEST(test_resolve_hints_whose_destination_is_none_are_refused),
 		API_TEST(test_resolve_gives_the_family_as_asked),
 		API_TEST(test_resolve_gid_gives_an_ib_address),
 		API_TEST(test_resolve_passive_gives_the_wildcards_as_source),
