@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdatomic.h>
 
 #include "addr/sockaddr.h"
 #include "cm/conn.h"
@@ -31,7 +32,9 @@ static int before(void **state)
 	return rcm_world_before(state);
 }
 
-/* Answers a command, once it was given, with an event. */
+static atomic_bool endpoint_done;
+
+/* Answers a command, once it was given, with an event; not at all where the endpoint is done without it. */
 struct answer {
 	uint32_t command;
 	enum rdma_cm_event_type type;
@@ -42,8 +45,11 @@ struct answer {
 static void *answer_in_turn(void *arg)
 {
 	for (struct answer *a = arg; a->command; a++) {
-		while (rcm_fake_ucma_count(a->command) == a->count_before)
+		while (rcm_fake_ucma_count(a->command) == a->count_before) {
+			if (endpoint_done)
+				return NULL;
 			sched_yield();
+		}
 		rcm_fake_ucma_event_of(rcm_fake_ucma_last_handle(), a->type, a->status);
 	}
 	return NULL;
@@ -54,8 +60,10 @@ static int make_endpoint(struct ibv_qp_init_attr *attr, struct answer *answers, 
 	pthread_t thread;
 	int ret;
 
+	endpoint_done = false;
 	assert_int_equal(pthread_create(&thread, NULL, answer_in_turn, answers), 0);
 	ret = rcm_ep_new(&info, NULL, attr, ret_id);
+	endpoint_done = true;
 	assert_int_equal(pthread_join(thread, NULL), 0);
 	return ret;
 }
@@ -156,6 +164,71 @@ static void test_active_endpoint_that_verbs_fail_leaves_the_attributes(void **st
 	rcm_id_destroy(first);
 }
 
+/* The nth of a command fails; answered: how many of address and route the kernel still answers. */
+static int fail_at_command(struct ibv_qp_init_attr *attr, uint32_t command, unsigned nth, unsigned answered,
+			   struct rcm_id **ret_id)
+{
+	struct answer answers[] = {
+		{ RDMA_USER_CM_CMD_RESOLVE_ADDR, RDMA_CM_EVENT_ADDR_RESOLVED, 0,
+		  rcm_fake_ucma_count(RDMA_USER_CM_CMD_RESOLVE_ADDR) },
+		{ RDMA_USER_CM_CMD_RESOLVE_ROUTE, RDMA_CM_EVENT_ROUTE_RESOLVED, 0,
+		  rcm_fake_ucma_count(RDMA_USER_CM_CMD_RESOLVE_ROUTE) },
+		{ 0 },
+	};
+
+	for (unsigned i = 1; i < nth; i++)
+		rcm_fake_ucma_expect(command);
+	rcm_fake_step_error(rcm_fake_ucma_expect(command), EPERM);
+	answers[answered].command = 0;
+	return make_endpoint(attr, answers, ret_id);
+}
+
+static void test_active_endpoint_that_kernel_fails_leaves_the_attributes(void **state)
+{
+	static const struct { uint32_t command; unsigned times, answered; } steps[] = {
+		{ RDMA_USER_CM_CMD_CREATE_ID, 1, 0 }, { RDMA_USER_CM_CMD_RESOLVE_ADDR, 1, 0 },
+		{ RDMA_USER_CM_CMD_QUERY, 3, 2 }, { RDMA_USER_CM_CMD_RESOLVE_ROUTE, 1, 1 },
+		{ RDMA_USER_CM_CMD_INIT_QP_ATTR, 1, 2 },
+	};
+	const struct ibv_qp_init_attr before = { .qp_type = IBV_QPT_UD, .cap = { .max_send_wr = 1 } };
+	struct ibv_qp_init_attr attr = before;
+	struct rcm_id *first = rcm_world_id(RDMA_PS_TCP), *id = NULL;
+	unsigned objects = rcm_fake_verbs_objects();
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(steps) / sizeof(*steps); i++) {
+		for (unsigned nth = 1; nth <= steps[i].times; nth++) {
+			assert_true(fail_at_command(&attr, steps[i].command, nth, steps[i].answered, &id) < 0);
+			assert_null(id);
+			assert_memory_equal(&attr, &before, sizeof(attr));
+			assert_int_equal(rcm_fake_verbs_objects(), objects);
+			assert_int_equal(rcm_fake_ucma_ids(), 1);
+		}
+	}
+	rcm_id_destroy(first);
+}
+
+static void test_passive_endpoint_that_kernel_fails_leaves_nothing(void **state)
+{
+	static const uint32_t commands[] = {
+		RDMA_USER_CM_CMD_CREATE_ID, RDMA_USER_CM_CMD_BIND, RDMA_USER_CM_CMD_QUERY,
+	};
+	const struct ibv_qp_init_attr before = { .cap = { .max_send_wr = 1 } };
+	struct ibv_qp_init_attr attr = before;
+	struct rcm_id *id = NULL;
+
+	(void)state;
+	info.ai_flags = RAI_PASSIVE;
+	info.ai_src_addr = &src.sa;
+	for (unsigned i = 0; i < sizeof(commands) / sizeof(*commands); i++) {
+		rcm_fake_step_error(rcm_fake_ucma_expect(commands[i]), EPERM);
+		assert_int_equal(rcm_ep_new(&info, NULL, &attr, &id), -EPERM);
+		assert_null(id);
+		assert_memory_equal(&attr, &before, sizeof(attr));
+		assert_int_equal(rcm_fake_ucma_ids(), 0);
+	}
+}
+
 /* Bound to a device or not: what the application gave is what it finds. */
 static void test_passive_endpoint_shows_the_domain_that_it_was_given(void **state)
 {
@@ -229,6 +302,8 @@ int main(void)
 		T(test_active_endpoint_with_path_records_asks_for_no_route),
 		T(test_active_endpoint_that_fails_at_any_step_leaves_nothing),
 		T(test_active_endpoint_that_verbs_fail_leaves_the_attributes),
+		T(test_active_endpoint_that_kernel_fails_leaves_the_attributes),
+		T(test_passive_endpoint_that_kernel_fails_leaves_nothing),
 		T(test_passive_endpoint_shows_the_domain_that_it_was_given),
 		T(test_passive_endpoint_is_bound),
 		T(test_endpoint_without_address_is_refused),
