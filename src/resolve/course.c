@@ -230,7 +230,6 @@ static void deadline_reached(struct rcm_timer *timer)
 
 void rcm_course_begin(struct rcm_engine *engine, struct rcm_request *request)
 {
-	request->engine = engine;
 	if (atomic_load_explicit(&request->cancelled, memory_order_relaxed))
 		rcm_engine_end(request->engine, request, rcm_answer_fixed(RCM_ANSWER_CANCELLED));
 	else if (is_late(request))
