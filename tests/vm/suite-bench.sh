@@ -17,7 +17,7 @@ bench_with() {
 	esac
 }
 
-bench_micro() { bench_with "$2" "$MICRO" "$1" 2; }
+bench_micro() { bench_with "$2" "$MICRO" "$1" 1 2> "$OUT/micro.$1.$2.log"; }
 
 # Connections a second by cmtime: 200 of them, over the time of its slowest step for all, as the client sees it.
 bench_cmtime() {
@@ -42,9 +42,9 @@ bench_one() {
 	printf '%s\t%s\t%s\n' "$what" "$library" "$number" >> "$WORK/bench.tsv"
 }
 
-for round in 1 2 3 4 5; do
+for round in 1 2 3 4 5 6 7; do
 	for library in rai system peer; do
-		for what in ids events binds resolves; do
+		for what in ids events used bursts binds resolves syncs descriptors; do
 			bench_one $what $library bench_micro $what $library
 		done
 		# Debian's cmtime doesn't get through on the newest library in this guest: it would only wait.
