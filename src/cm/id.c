@@ -75,9 +75,10 @@ static void trace_owed(struct rcm_id *id)
 
 void rcm_id_wait_acked(struct rcm_id *id)
 {
+	if (!atomic_load(&id->unacked))
+		return;
 	atomic_store(&id->awaited, true);
-	if (atomic_load(&id->unacked))
-		trace_owed(id);
+	trace_owed(id);
 	rcm_lock_acquire(&id->lock);
 	while (atomic_load(&id->unacked))
 		rcm_lock_wait(&id->lock, &id->changed);

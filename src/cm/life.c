@@ -80,31 +80,63 @@ static void life_free_endpoint(struct rcm_id *id)
 	rcm_ep_free(ep);
 }
 
+/* Whether calls or events have left anything with it; most ids that are destroyed have nothing. */
+static bool life_holds_locked(struct rcm_id *id) RCM_REQUIRES(id->lock)
+{
+	rcm_lock_assert_held(&id->lock);
+	return id->lookup || id->found.answer || !LIST_EMPTY(&id->mcasts) || id->device || id->ep || id->pub.event ||
+	       id->pub.route.path_rec;
+}
+
+/* False: it was dead before. */
+static bool life_begin_end(struct rcm_id *id, bool *ret_sync, bool *ret_holds)
+{
+	bool was_dead;
+
+	rcm_lock_acquire(&id->lock);
+	was_dead = id->dead;
+	id->dead = true;
+	*ret_sync = id->sync;
+	*ret_holds = life_holds_locked(id);
+	rcm_lock_release(&id->lock);
+	return !was_dead;
+}
+
+/* Of events that were delivered meanwhile, too. */
+static void life_release(struct rcm_id *id)
+{
+	bool holds;
+
+	rcm_lock_acquire(&id->lock);
+	holds = life_holds_locked(id);
+	rcm_lock_release(&id->lock);
+	if (!holds)
+		return;
+	rcm_detach(id);
+	life_free_endpoint(id);
+}
+
 int rcm_id_destroy(struct rcm_id *id)
 {
 	struct rcm_event_list rest = TAILQ_HEAD_INITIALIZER(rest);
 	struct rcm_channel *channel;
-	bool sync;
+	bool sync, holds;
 
-	rcm_lock_acquire(&id->lock);
-	if (id->dead) {
-		rcm_lock_release(&id->lock);
+	if (!life_begin_end(id, &sync, &holds))
 		return -EINVAL;
+	/* Nothing of these comes to a dead id. */
+	if (holds) {
+		rcm_lookup_abandon(id);
+		rcm_mcast_forget_all(id);
 	}
-	id->dead = true;
-	sync = id->sync;
-	rcm_lock_release(&id->lock);
-
-	rcm_lookup_abandon(id);
-	rcm_mcast_forget_all(id);
 	rcm_kernel_end(id);
 	channel = rcm_id_channel(id);
 	rcm_channel_withdraw(channel, id, &rest);
 	rcm_event_discard_all(&rest);
-	rcm_sync_ack(id);
+	if (holds || sync)
+		rcm_sync_ack(id);
 	rcm_id_wait_acked(id);
-	rcm_detach(id);
-	life_free_endpoint(id);
+	life_release(id);
 	if (sync)
 		rcm_channel_close(channel);
 	rcm_channel_put(channel);
