@@ -5,10 +5,10 @@
 apt_site() {
 	local site end
 	site=$(apt-get indextargets --format '$(SITE)|$(LABEL)' 2>/dev/null |
-		awk -F'|' -v label="$1" '$2 == label { print $1; exit }')
+		awk -F'|' -v label="$1" '$2 == label && !n++ { print $1 }')
 	case $1 in Debian) end='debian' ;; *) end='debian-security' ;; esac
 	[ -n "$site" ] || site=$(cat /etc/apt/sources.list /etc/apt/sources.list.d/*.{list,sources} 2>/dev/null |
-		sed -nE "/^[[:space:]]*#/d; s|.*[[:space:]]([a-z+]+:[^[:space:]]*/$end)/?([[:space:]].*)?\$|\1|p" | head -1)
+		sed -nE "/^[[:space:]]*#/d; s|.*[[:space:]]([a-z+]+:[^[:space:]]*/$end)/?([[:space:]].*)?\$|\1|p" | sed -n 1p)
 	echo "$site"
 }
 
