@@ -15,7 +15,7 @@ loses() {
 }
 
 loss_test() {
-	LD_LIBRARY_PATH=$LIBRARY tap "loss/$1" 300 "${PROGRAMS}loss" "$1"
+	LD_LIBRARY_PATH=$LIBRARY tap loss 300 "${PROGRAMS}loss" "$1"
 }
 
 if [ "$KERNEL" = bookworm ]; then
