@@ -68,7 +68,7 @@ static void system_settled(void *arg, int status)
 
 static const struct rcm_etc_ops system_etc_ops = { .changed = system_changed, .settled = system_settled };
 
-static void system_close(struct rcm_dns *dns)
+static void system_close(struct rcm_dns *dns) RCM_UNCHECKED
 {
 	if (!dns)
 		return;
@@ -220,7 +220,7 @@ static void system_service_cancel(struct rcm_dns *dns, struct rcm_dns_service *s
 	rcm_services_cancel(service);
 }
 
-static void system_abandon(struct rcm_dns *dns)
+static void system_abandon(struct rcm_dns *dns) RCM_UNCHECKED
 {
 	if (!dns)
 		return;
