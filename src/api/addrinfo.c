@@ -21,7 +21,7 @@ int rdma_resolve_addrinfo(struct rdma_cm_id *id, const char *node, const char *s
 		ret = rcm_lookup_start(door.id, node, service, hints);
 	if (!ret)
 		ret = rcm_sync_complete(door.id, RCM_SYNC_NAMES);
-	if (ret == -EINTR)
+	if (ret == -EINTR || ret == -ECANCELED)
 		rcm_lookup_abandon(door.id);
 	return rcm_door_leave(&door, ret);
 }

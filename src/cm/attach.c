@@ -107,14 +107,17 @@ int rcm_attach(struct rcm_id *id)
 
 static void attach_set_paths(struct rcm_id *id, struct ibv_sa_path_rec *paths, int count)
 {
-	struct ibv_sa_path_rec *old;
+	struct ibv_sa_path_rec *unused = paths;
 
 	rcm_lock_acquire(&id->lock);
-	old = id->pub.route.path_rec;
-	id->pub.route.path_rec = paths;
-	id->pub.route.num_paths = count;
+	/* Whoever destroys it has freed what it had, or is about to. */
+	if (!id->dead || !paths) {
+		unused = id->pub.route.path_rec;
+		id->pub.route.path_rec = paths;
+		id->pub.route.num_paths = count;
+	}
 	rcm_lock_release(&id->lock);
-	free(old);
+	free(unused);
 }
 
 int rcm_attach_paths(struct rcm_id *id)

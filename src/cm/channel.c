@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "cm/handlers.h"
 #include "cm/id.h"
+#include "cm/rouse.h"
 #include "cm/table.h"
 
 /* The queue comes before the kernel; but one take in so many looks at the kernel too, lest an application that always
@@ -60,6 +61,7 @@ static int channel_open(bool sync, struct rcm_channel **ret_channel) RCM_UNCHECK
 	}
 	atomic_init(&channel->refs, 1);
 	rcm_lock_init(&channel->lock);
+	pthread_cond_init(&channel->left, NULL);
 	sem_init(&channel->own, 0, 0);
 	TAILQ_INIT(&channel->queue);
 	TAILQ_INIT(&channel->aside);
@@ -88,6 +90,7 @@ void rcm_channel_put(struct rcm_channel *channel) RCM_UNCHECKED
 {
 	if (!channel || atomic_fetch_sub(&channel->refs, 1) != 1)
 		return;
+	pthread_cond_destroy(&channel->left);
 	rcm_lock_done(&channel->lock);
 	sem_destroy(&channel->own);
 	free(channel->spare);
@@ -159,6 +162,12 @@ static int read_kernel(struct rcm_channel *channel, struct rcm_kernel_event **sp
 	return *spare ? rcm_ucma_get_event(&channel->ucma, &(*spare)->raw) : -ENOMEM;
 }
 
+/* What a later kernel may say, this library hands to nobody, under a type that it can count. */
+static enum rdma_cm_event_type known_type(enum rdma_cm_event_type type)
+{
+	return (unsigned)type < RCM_EVENT_TYPES ? type : RDMA_CM_EVENT_INTERNAL;
+}
+
 /* Takes over what was read: it is at the queue's end, or, its id being gone, with nobodys. */
 static void file_kernel_locked(struct rcm_channel *channel, struct rcm_kernel_event *read)
 	RCM_REQUIRES(channel->lock)
@@ -167,8 +176,9 @@ static void file_kernel_locked(struct rcm_channel *channel, struct rcm_kernel_ev
 
 	rcm_lock_assert_held(&channel->lock);
 	read->channel = rcm_channel_ref(channel);
+	read->mcast = NULL;
 	*event = (struct rcm_event){
-		.pub = { .event = read->raw.type, .status = read->raw.status },
+		.pub = { .event = known_type(read->raw.type), .status = read->raw.status },
 		.ops = rcm_event_kernel_ops(read->raw.type),
 		.id = rcm_table_find(read->raw.uid),
 	};
@@ -241,19 +251,25 @@ int rcm_channel_take(struct rcm_channel *channel, uint32_t types, struct rcm_eve
 	if (event && ++channel->takes % KERNEL_LOOK_EVERY == 0)
 		read_kernel_locked(channel);
 	while (!event && !ret) {
-		ret = read_kernel_locked(channel);
+		ret = channel->closing ? -ECANCELED : read_kernel_locked(channel);
 		event = first_locked(channel, types);
 	}
 	if (event) {
 		rcm_channel_unlink_locked(channel, event);
-		rcm_id_taken(event->id, event->pub.event);
+		rcm_id_taken(event->id, event);
 		*ret_event = event;
 		ret = 0;
 	}
-	TAILQ_CONCAT(&nobodys, &channel->nobodys, in_channel);
+	if (!TAILQ_EMPTY(&channel->nobodys)) {
+		TAILQ_CONCAT(&nobodys, &channel->nobodys, in_channel);
+		channel->users++;
+	}
 	rcm_channel_show_locked(channel);
 	rcm_lock_release(&channel->lock);
-	rcm_event_discard_all(&nobodys);
+	if (!TAILQ_EMPTY(&nobodys)) {
+		rcm_event_discard_all(&nobodys);
+		rcm_channel_leave(channel);
+	}
 	return ret;
 }
 
@@ -341,6 +357,51 @@ void rcm_channel_look_again_locked(struct rcm_channel *channel)
 		rcm_readiness_look_again(channel->pub.fd, channel->ucma.fd);
 }
 
+int rcm_channel_use(struct rcm_channel *channel)
+{
+	int ret;
+
+	rcm_lock_acquire(&channel->lock);
+	ret = channel->closing ? -ECANCELED : 0;
+	if (!ret)
+		channel->users++;
+	rcm_lock_release(&channel->lock);
+	return ret;
+}
+
+void rcm_channel_leave(void *arg)
+{
+	struct rcm_channel *channel = arg;
+
+	rcm_lock_acquire(&channel->lock);
+	if (!--channel->users)
+		pthread_cond_broadcast(&channel->left);
+	rcm_lock_release(&channel->lock);
+}
+
+/* A wait that was told of an event goes to read it, and must not wait there once that is gone with its id. */
+void rcm_channel_stop(struct rcm_channel *channel)
+{
+	bool used;
+
+	rcm_lock_acquire(&channel->lock);
+	channel->closing = true;
+	used = channel->users;
+	if (used && channel->bare)
+		fcntl(channel->pub.fd, F_SETFL, O_NONBLOCK);
+	for (unsigned i = 0; i < channel->users; i++)
+		sem_post(&channel->own);
+	rcm_lock_release(&channel->lock);
+	if (!used)
+		return;
+	rcm_rouse_begin();
+	rcm_lock_acquire(&channel->lock);
+	while (channel->users)
+		rcm_lock_wait(&channel->lock, &channel->left);
+	rcm_lock_release(&channel->lock);
+	rcm_rouse_end();
+}
+
 void rcm_channel_close(struct rcm_channel *channel)
 {
 	struct rcm_event_list rest = TAILQ_HEAD_INITIALIZER(rest);
@@ -348,6 +409,7 @@ void rcm_channel_close(struct rcm_channel *channel)
 
 	if (!channel)
 		return;
+	rcm_channel_stop(channel);
 	rcm_lock_acquire(&channel->lock);
 	TAILQ_CONCAT(&rest, &channel->nobodys, in_channel);
 	while ((event = TAILQ_FIRST(&channel->queue))) {

@@ -26,6 +26,7 @@ struct rcm_channel {
 	atomic_bool bare;			/* pub.fd is ucma.fd; changes to false, under lock, and never back */
 	sem_t own;				/* rung where own_awaited */
 	struct rcm_lock lock;			/* leaf, but for the id table's */
+	pthread_cond_t left;			/* the last of users is gone */
 
 	/* Under lock. */
 	struct rcm_event_list queue RCM_GUARDED_BY(lock);
@@ -35,6 +36,8 @@ struct rcm_channel {
 	unsigned takes RCM_GUARDED_BY(lock);	/* since the kernel was looked at, while ours were waiting */
 	bool own_awaited RCM_GUARDED_BY(lock);	/* a synchronous call waits for an event of the library's own */
 	struct rcm_readiness readiness RCM_GUARDED_BY(lock);
+	unsigned users RCM_GUARDED_BY(lock);	/* who wait on its descriptors, or use them without the lock */
+	bool closing RCM_GUARDED_BY(lock);	/* nobody comes to wait any more */
 };
 
 static inline struct rcm_channel *rcm_channel_of(struct rdma_event_channel *channel)
@@ -59,7 +62,16 @@ int rcm_channel_read_bare(struct rcm_channel *channel);
 /* Whether posting rings channel->own from now on. */
 void rcm_channel_await_own(struct rcm_channel *channel, bool awaited);
 
-/* Closes its descriptors and discards what is queued. Memory goes with the last id on it. NULL: nothing. */
+/* Ends the waits on it with -ECANCELED, and every later one: whoever waits on a descriptor that is closed would wait
+ * for ever, or on somebody else's. Returns when they are gone. */
+void rcm_channel_stop(struct rcm_channel *channel);
+
+/* Around the use of its descriptors without its lock, a wait say: 0, or -ECANCELED where it was stopped, and there is
+ * nothing to leave. rcm_channel_leave() is for pthread_cleanup_push(3), too. */
+int rcm_channel_use(struct rcm_channel *channel);
+void rcm_channel_leave(void *channel);
+
+/* Stops it, closes its descriptors and discards what is queued. Memory goes with the last id on it. NULL: nothing. */
 void rcm_channel_close(struct rcm_channel *channel);
 
 struct rcm_channel *rcm_channel_ref(struct rcm_channel *channel);
@@ -70,7 +82,7 @@ void rcm_channel_put(struct rcm_channel *channel);
 #define RCM_EVENTS_ALL UINT32_MAX
 
 /* Takes the next event of these types in one look, counted on its id but not completed; those before it go aside. 0,
- * -EAGAIN where none is due, or what GET_EVENT said. */
+ * -EAGAIN where none is due, -ECANCELED where the channel was stopped, or what GET_EVENT said. */
 int rcm_channel_take(struct rcm_channel *channel, uint32_t types, struct rcm_event **ret_event);
 
 /* What went aside is first in the queue again, in order. */

@@ -8,11 +8,6 @@
 
 #include "cm/id.h"
 
-void rcm_ep_free(struct rcm_ep *ep)
-{
-	free(ep);
-}
-
 int rcm_ep_prepend_data(struct rcm_id *id, struct rdma_conn_param *param, uint8_t data[UINT8_MAX])
 {
 	const struct rcm_ep *ep;

@@ -21,5 +21,3 @@ struct rcm_ep {
 /* Puts the endpoint's connection data (ai_connect) before the caller's: param's private data may point to data then.
  * -EINVAL: too long. */
 int rcm_ep_prepend_data(struct rcm_id *id, struct rdma_conn_param *param, uint8_t data[UINT8_MAX]);
-
-void rcm_ep_free(struct rcm_ep *ep);		/* NULL: nothing */

@@ -80,10 +80,11 @@ int rcm_event_new_user(struct rcm_id *id, int status, uint64_t arg, struct rcm_e
 void rcm_event_ack(struct rcm_event *event)
 {
 	enum rdma_cm_event_type type = event->pub.event;
+	uint8_t stay = event->stay;
 	struct rcm_id *id = event->id;
 
 	event_free(event);
-	rcm_id_acked(id, type);
+	rcm_id_acked(id, type, stay);
 	rcm_id_put(id);
 }
 

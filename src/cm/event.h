@@ -5,6 +5,7 @@
 #include <rdma/rdma_cma.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/queue.h>
 
 #include "ucma/ucma.h"
@@ -14,6 +15,7 @@ enum { RCM_EVENT_TYPES = RDMA_CM_EVENT_INTERNAL + 1 };
 struct rcm_channel;
 struct rcm_event;
 struct rcm_id;
+struct rcm_mcast;
 TAILQ_HEAD(rcm_event_list, rcm_event);
 
 /* What events of one kind do on their way; a slot that is NULL: nothing but what any event does. */
@@ -40,6 +42,7 @@ struct rcm_event {
 	const struct rcm_event_ops *ops;
 	struct rcm_id *id;			/* a reference: on which id it is queued and its ack counted. Of a
 						 * CONNECT_REQUEST the listener, while pub.id is the new one */
+	uint8_t stay;				/* of its id, when it was taken */
 	struct rcm_event_list *list;		/* of a channel, NULL: in none; this and the links: under its lock */
 	TAILQ_ENTRY(rcm_event) in_channel;
 	TAILQ_ENTRY(rcm_event) in_id;		/* id->undelivered, in the same order */
@@ -50,6 +53,7 @@ struct rcm_kernel_event {
 	struct rcm_event event;			/* first */
 	struct rcm_channel *channel;		/* a reference: whose descriptor it was read from (a new id is on
 						 * that one, even if the listener was migrated meanwhile) */
+	struct rcm_mcast *mcast;		/* that counts it; NULL: none */
 	struct rcm_ucma_event raw;
 };
 

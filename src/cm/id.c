@@ -38,6 +38,7 @@ void rcm_id_put(struct rcm_id *id) RCM_UNCHECKED
 	if (!id || atomic_fetch_sub(&id->refs, 1) != 1)
 		return;
 	rcm_answer_put(id->found.answer);
+	free(id->ep);
 	rcm_channel_put(id->channel);
 	pthread_cond_destroy(&id->changed);
 	rcm_lock_done(&id->queues);
@@ -45,24 +46,25 @@ void rcm_id_put(struct rcm_id *id) RCM_UNCHECKED
 	free(id);
 }
 
-void rcm_id_taken(struct rcm_id *id, enum rdma_cm_event_type type)
+void rcm_id_taken(struct rcm_id *id, struct rcm_event *event)
 {
-	atomic_fetch_add_explicit(&id->unacked_of[type], 1, memory_order_relaxed);
-	atomic_fetch_add(&id->unacked, 1);
+	event->stay = id->stay;
+	atomic_fetch_add_explicit(&id->unacked_of[event->pub.event], 1, memory_order_relaxed);
+	atomic_fetch_add(&id->unacked[event->stay], 1);
 }
 
-/* Either this sees awaited, or rcm_id_wait_acked() sees the lower count: both are sequentially consistent. */
-void rcm_id_acked(struct rcm_id *id, enum rdma_cm_event_type type)
+/* Either this sees who waits, or rcm_id_wait_acked() sees the lower count: both are sequentially consistent. */
+void rcm_id_acked(struct rcm_id *id, enum rdma_cm_event_type type, uint8_t stay)
 {
 	atomic_fetch_sub_explicit(&id->unacked_of[type], 1, memory_order_relaxed);
-	if (atomic_fetch_sub(&id->unacked, 1) != 1 || !atomic_load(&id->awaited))
+	if (atomic_fetch_sub(&id->unacked[stay], 1) != 1 || !atomic_load(&id->awaiting))
 		return;
 	rcm_lock_acquire(&id->lock);
 	pthread_cond_broadcast(&id->changed);
 	rcm_lock_release(&id->lock);
 }
 
-static void trace_owed(struct rcm_id *id)
+static void id_trace_owed(struct rcm_id *id)
 {
 	for (unsigned type = 0; type < RCM_EVENT_TYPES; type++) {
 		unsigned owed = atomic_load_explicit(&id->unacked_of[type], memory_order_relaxed);
@@ -73,17 +75,17 @@ static void trace_owed(struct rcm_id *id)
 	}
 }
 
-void rcm_id_wait_acked(struct rcm_id *id)
+void rcm_id_wait_acked(struct rcm_id *id, uint8_t stay)
 {
-	if (!atomic_load(&id->unacked))
+	if (!atomic_load(&id->unacked[stay]))
 		return;
-	atomic_store(&id->awaited, true);
-	trace_owed(id);
+	atomic_fetch_add(&id->awaiting, 1);
+	id_trace_owed(id);
 	rcm_lock_acquire(&id->lock);
-	while (atomic_load(&id->unacked))
+	while (atomic_load(&id->unacked[stay]))
 		rcm_lock_wait(&id->lock, &id->changed);
 	rcm_lock_release(&id->lock);
-	atomic_store(&id->awaited, false);
+	atomic_fetch_sub(&id->awaiting, 1);
 }
 
 struct rcm_channel *rcm_id_channel(struct rcm_id *id)

@@ -53,15 +53,19 @@ struct rcm_id {
 	struct rdma_cm_id pub;			/* first: the application's pointer */
 	atomic_uint refs;			/* the application's; one of each event, lookup and call under way */
 
-	/* Taken and not acked. Counted up under the channel's lock (so that no event is taken that destroy doesn't wait
-	 * for), down by the ack, without a lock. */
-	atomic_uint unacked;
+	/*
+	 * Taken and not acked, during the id's present stay on a channel and during the one before, which a migration
+	 * waits for. Counted up under the channel's lock (so that no event is taken that destroy doesn't wait for),
+	 * down by the ack, without a lock.
+	 */
+	atomic_uint unacked[2];
 	atomic_uint unacked_of[RCM_EVENT_TYPES];	/* by type, for the trace */
-	atomic_bool awaited;			/* destroy or migrate waits for acked */
+	atomic_uint awaiting;			/* how many of destroy and migrate wait for acks */
 	struct rcm_event_list undelivered;	/* under the lock of channel */
+	uint8_t stay;				/* 0 or 1 by turns; changed under lock and channel's, read under one */
 
 	struct rcm_lock lock;			/* never held over a system call that can block */
-	pthread_cond_t changed;			/* all is acked, no command is under way */
+	pthread_cond_t changed;			/* all is acked, no command is under way, no migration */
 
 	/* Held over the verbs calls that make, change and end what pub has of queues (qp, srq, the CQs, pd) and over
 	 * each that uses them; before lock. */
@@ -81,10 +85,11 @@ struct rcm_id {
 	struct rcm_conn conn RCM_GUARDED_BY(lock);
 	struct rcm_device *device RCM_GUARDED_BY(lock);	/* a use of it, given up under queues too; NULL: none */
 	LIST_HEAD(, rcm_mcast) mcasts RCM_GUARDED_BY(lock);
-	struct rcm_ep *ep RCM_GUARDED_BY(lock);	/* from rdma_create_ep(); NULL: none */
+	struct rcm_ep *ep RCM_GUARDED_BY(lock);	/* from rdma_create_ep(), as long as the id; NULL: none */
 	bool has_handle RCM_GUARDED_BY(lock);	/* it has, or had, a kernel's id (kernel.c) */
 	uint32_t handle RCM_GUARDED_BY(lock);	/* of that */
-	unsigned commands RCM_GUARDED_BY(lock);	/* under way in the kernel */
+	unsigned commands[2] RCM_GUARDED_BY(lock);	/* under way in the kernel, by stay */
+	bool migrating RCM_GUARDED_BY(lock);	/* moved, and waits for what is left of the stay before */
 
 	uint64_t uid;				/* in the table, constant once the id is handed out; 0: not in it */
 };
@@ -120,9 +125,9 @@ bool rcm_id_is_dead(struct rcm_id *id);
 bool rcm_id_post(struct rcm_id *id, struct rcm_event *event);
 bool rcm_id_post_locked(struct rcm_id *id, struct rcm_event *event) RCM_REQUIRES(id->lock);
 
-/* An event of this type was taken (caller holds its channel's lock), and acked. */
-void rcm_id_taken(struct rcm_id *id, enum rdma_cm_event_type type);
-void rcm_id_acked(struct rcm_id *id, enum rdma_cm_event_type type);
+/* An event of it was taken (caller holds its channel's lock): counts it; and acked, being freed by now. */
+void rcm_id_taken(struct rcm_id *id, struct rcm_event *event);
+void rcm_id_acked(struct rcm_id *id, enum rdma_cm_event_type type, uint8_t stay);
 
-/* Waits until every event taken for it is acked. No lock held. */
-void rcm_id_wait_acked(struct rcm_id *id);
+/* Waits until every event that was taken for it during that stay is acked. No lock held. */
+void rcm_id_wait_acked(struct rcm_id *id, uint8_t stay);

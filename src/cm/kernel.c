@@ -56,7 +56,7 @@ void rcm_kernel_end(struct rcm_id *id)
 	rcm_table_remove(id->uid);
 	rcm_lock_acquire(&id->lock);
 	/* The last command of a dead id lets it go. */
-	while (id->commands)
+	while (id->commands[0] || id->commands[1])
 		rcm_lock_wait(&id->lock, &id->changed);
 	channel = rcm_channel_ref(id->channel);
 	has = id->has_handle;
@@ -88,7 +88,8 @@ static bool kernel_begin_locked(struct rcm_id *id, struct rcm_kernel_try *try) R
 	try->ret = id->dead ? -EINVAL : id->has_handle ? 0 : -ENODEV;
 	if (try->ret)
 		return false;
-	id->commands++;
+	try->stay = id->stay;
+	id->commands[try->stay]++;
 	try->channel = rcm_channel_ref(id->channel);
 	try->ucma = &try->channel->ucma;
 	try->handle = id->handle;
@@ -99,7 +100,7 @@ static bool kernel_begin_locked(struct rcm_id *id, struct rcm_kernel_try *try) R
 static bool kernel_finish_locked(struct rcm_id *id, const struct rcm_kernel_try *try) RCM_REQUIRES(id->lock)
 {
 	rcm_lock_assert_held(&id->lock);
-	if (!--id->commands)
+	if (!--id->commands[try->stay])
 		pthread_cond_broadcast(&id->changed);
 	return try->ret == -EINVAL && try->channel != id->channel;
 }

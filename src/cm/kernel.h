@@ -43,6 +43,7 @@ struct rcm_kernel_try {
 	struct rcm_channel *channel;		/* a reference while it is under way */
 	const struct rcm_ucma *ucma;
 	uint32_t handle;
+	uint8_t stay;				/* of the id on channel */
 	int ret;
 };
 

@@ -7,7 +7,6 @@
 
 #include "addr/sockaddr.h"
 #include "cm/attach.h"
-#include "cm/ep.h"
 #include "cm/id.h"
 #include "cm/kernel.h"
 #include "cm/local.h"
@@ -69,22 +68,11 @@ int rcm_id_new_of_handle(struct rcm_channel *channel, uint32_t handle, enum rdma
 	return ret;
 }
 
-static void life_free_endpoint(struct rcm_id *id)
-{
-	struct rcm_ep *ep;
-
-	rcm_lock_acquire(&id->lock);
-	ep = id->ep;
-	id->ep = NULL;
-	rcm_lock_release(&id->lock);
-	rcm_ep_free(ep);
-}
-
 /* Whether calls or events have left anything with it; most ids that are destroyed have nothing. */
 static bool life_holds_locked(struct rcm_id *id) RCM_REQUIRES(id->lock)
 {
 	rcm_lock_assert_held(&id->lock);
-	return id->lookup || id->found.answer || !LIST_EMPTY(&id->mcasts) || id->device || id->ep || id->pub.event ||
+	return id->lookup || id->found.answer || !LIST_EMPTY(&id->mcasts) || id->device || id->pub.event ||
 	       id->pub.route.path_rec;
 }
 
@@ -98,6 +86,8 @@ static bool life_begin_end(struct rcm_id *id, bool *ret_sync, bool *ret_holds)
 	id->dead = true;
 	*ret_sync = id->sync;
 	*ret_holds = life_holds_locked(id);
+	/* A migration that waits for another is off. */
+	pthread_cond_broadcast(&id->changed);
 	rcm_lock_release(&id->lock);
 	return !was_dead;
 }
@@ -113,7 +103,7 @@ static void life_release(struct rcm_id *id)
 	if (!holds)
 		return;
 	rcm_detach(id);
-	life_free_endpoint(id);
+	rcm_mcast_free_all(id);
 }
 
 int rcm_id_destroy(struct rcm_id *id)
@@ -124,18 +114,21 @@ int rcm_id_destroy(struct rcm_id *id)
 
 	if (!life_begin_end(id, &sync, &holds))
 		return -EINVAL;
+	channel = rcm_id_channel(id);
+	if (sync)
+		rcm_channel_stop(channel);
 	/* Nothing of these comes to a dead id. */
 	if (holds) {
 		rcm_lookup_abandon(id);
-		rcm_mcast_forget_all(id);
+		rcm_mcast_stop_all(id);
 	}
 	rcm_kernel_end(id);
-	channel = rcm_id_channel(id);
 	rcm_channel_withdraw(channel, id, &rest);
 	rcm_event_discard_all(&rest);
 	if (holds || sync)
 		rcm_sync_ack(id);
-	rcm_id_wait_acked(id);
+	rcm_id_wait_acked(id, 0);
+	rcm_id_wait_acked(id, 1);
 	life_release(id);
 	if (sync)
 		rcm_channel_close(channel);

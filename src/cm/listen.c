@@ -44,12 +44,19 @@ static void listen_keep_depths(struct rcm_id *id, const struct rdma_conn_param *
 }
 
 /* Brings the new id to where its listener is, which may have moved since: to a channel of its own where that one is
- * synchronous. */
+ * synchronous. Of a listener that is being destroyed nobody wants the request. */
 static int listen_follow(struct rcm_id *id, struct rcm_id *listener)
 {
-	struct rcm_channel *to = rcm_id_is_sync(listener) ? NULL : rcm_id_channel(listener);
-	int ret = rcm_id_migrate(id, to);
+	struct rcm_channel *to = NULL;
+	bool dead;
+	int ret;
 
+	rcm_lock_acquire(&listener->lock);
+	dead = listener->dead;
+	if (!dead && !listener->sync)
+		to = rcm_channel_ref(listener->channel);
+	rcm_lock_release(&listener->lock);
+	ret = dead ? -ECANCELED : rcm_id_migrate(id, to);
 	rcm_channel_put(to);
 	return ret;
 }
@@ -116,7 +123,9 @@ static void listen_put_channel(void *channel)
 	rcm_channel_put(channel);
 }
 
-static int listen_wait(struct rcm_id *listener, int cancel_state, struct rcm_event **ret_event)
+/* *ret_channel: the listener's, with a reference. */
+static int listen_wait(struct rcm_id *listener, int cancel_state, struct rcm_channel **ret_channel,
+		       struct rcm_event **ret_event)
 {
 	struct rcm_channel *channel;
 	volatile int ret = -EINVAL;		/* across what a cancellation cleans up */
@@ -132,33 +141,47 @@ static int listen_wait(struct rcm_id *listener, int cancel_state, struct rcm_eve
 		ret = rcm_channel_get(channel, ret_event);
 		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
 	}
-	pthread_cleanup_pop(1);
+	pthread_cleanup_pop(0);
+	*ret_channel = channel;
 	return ret;
 }
 
-int rcm_listen_get_request(struct rcm_id *listener, int cancel_state, struct rcm_id **ret_id)
+/* The request is the new id's event from here on. */
+static int listen_hand_over(struct rcm_id *listener, struct rcm_event *event, struct rcm_id **ret_id)
 {
-	struct rcm_event *event;
-	struct rcm_id *id;
-	int ret;
+	struct rcm_id *id = rcm_id_of(event->pub.id);
+	int ret = rcm_ep_create_qp(listener, id);
 
-	rcm_sync_ack(listener);
-	ret = listen_wait(listener, cancel_state, &event);
-	if (ret)
-		return ret;
-	if (event->pub.event != RDMA_CM_EVENT_CONNECT_REQUEST) {
-		rcm_sync_keep(listener, event);
-		return event->pub.status < 0 ? event->pub.status : -EINVAL;
-	}
-	id = rcm_id_of(event->pub.id);
-	ret = rcm_ep_create_qp(listener, id);
 	if (ret) {
 		rcm_conn_reject(id, 0, NULL, 0);
 		rcm_event_ack(event);
 		rcm_id_destroy(id);
 		return ret;
 	}
-	rcm_sync_keep(id, event);
+	rcm_lock_acquire(&id->lock);
+	id->pub.event = &event->pub;
+	rcm_lock_release(&id->lock);
 	*ret_id = id;
 	return 0;
+}
+
+int rcm_listen_get_request(struct rcm_id *listener, int cancel_state, struct rcm_id **ret_id)
+{
+	struct rcm_channel *channel;
+	struct rcm_event *event;
+	int ret;
+
+	rcm_sync_ack(listener);
+	ret = listen_wait(listener, cancel_state, &channel, &event);
+	if (ret)
+		goto out;
+	if (event->pub.event == RDMA_CM_EVENT_CONNECT_REQUEST) {
+		ret = listen_hand_over(listener, event, ret_id);
+	} else {
+		ret = event->pub.status < 0 ? event->pub.status : -EINVAL;
+		rcm_sync_keep(listener, channel, event);
+	}
+out:
+	rcm_channel_put(channel);
+	return ret;
 }

@@ -11,8 +11,9 @@ int rcm_listen(struct rcm_id *id, int backlog);
 
 /*
  * rdma_get_request(): waits for a request of a synchronous listener; *ret_id is synchronous too, its event holding the
- * request. 0; -EINVAL: not synchronous, or another event came, which is left with the listener; -EINTR; what making the
- * QP said, the request being rejected. cancel_state: for the wait (pthread_setcancelstate(3)); held off in the rest.
+ * request. 0; -EINVAL: not synchronous, or another event came, which is left with the listener; -EINTR; -ECANCELED: the
+ * listener is being destroyed, or was moved; what making the QP said, the request being rejected. cancel_state: for the
+ * wait (pthread_setcancelstate(3)); held off in the rest.
  */
 int rcm_listen_get_request(struct rcm_id *listener, int cancel_state, struct rcm_id **ret_id);
 

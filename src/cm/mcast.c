@@ -8,169 +8,253 @@
 #include "addr/sockaddr.h"
 #include "cm/id.h"
 #include "cm/kernel.h"
+#include "cm/sync.h"
 #include "cm/table.h"
 #include "verbs/qp.h"
 
+/* All under the lock of the id; it goes with a leave, or with the id. */
 struct rcm_mcast {
-	LIST_ENTRY(rcm_mcast) link;		/* mcasts of the id; all under its lock */
+	LIST_ENTRY(rcm_mcast) link;		/* mcasts of the id */
 	union rcm_sockaddr addr;
 	void *context;
 	uint64_t uid;
 	uint32_t handle;			/* the kernel's, of this membership */
 	uint16_t flags;
-	bool attached;
-	union ibv_gid gid;			/* what the QP is attached to */
+	bool joined;				/* and so has handle */
+	bool leaving;				/* nobody's any more but the leaver's, who waits for unacked */
+	unsigned unacked;			/* events of it that were delivered and not acked */
+	bool attached;				/* the QP is, to this; changed under the id's queues, too */
+	union ibv_gid gid;
 	uint16_t lid;
 };
 
-static void mcast_forget(struct rcm_id *id, struct rcm_mcast *mcast)
-{
-	rcm_lock_acquire(&id->lock);
-	LIST_REMOVE(mcast, link);
-	rcm_lock_release(&id->lock);
-	rcm_table_remove(mcast->uid);
-	free(mcast);
-}
-
-int rcm_mcast_join(struct rcm_id *id, const struct sockaddr *addr, uint16_t flags, void *context)
-{
-	struct rcm_mcast *mcast = calloc(1, sizeof(*mcast));
-	uint32_t handle;
-	int ret;
-
-	if (!mcast)
-		return -ENOMEM;
-	mcast->context = context;
-	mcast->flags = flags;
-	ret = rcm_sockaddr_copy(&mcast->addr, addr, 0) ? rcm_table_add(id, &mcast->uid) : -EAFNOSUPPORT;
-	if (ret) {
-		free(mcast);
-		return ret;
-	}
-	/* Before the command: the event may come before it returns. */
-	rcm_lock_acquire(&id->lock);
-	LIST_INSERT_HEAD(&id->mcasts, mcast, link);
-	rcm_lock_release(&id->lock);
-	ret = rcm_kernel_give(id, rcm_ucma_join_mcast, mcast->uid, &mcast->addr.sa,
-			      rcm_sockaddr_len(mcast->addr.sa.sa_family), flags, &handle);
-	if (ret) {
-		mcast_forget(id, mcast);
-		return ret;
-	}
-	rcm_lock_acquire(&id->lock);
-	mcast->handle = handle;
-	rcm_lock_release(&id->lock);
-	return 0;
-}
-
-/* The membership has a handle of its own. */
-static int mcast_leave_in_kernel(const struct rcm_ucma *ucma, uint32_t handle, const struct rcm_mcast *mcast)
-{
-	uint32_t events;
-
-	(void)handle;
-	return rcm_ucma_leave_mcast(ucma, mcast->handle, &events);
-}
-
-int rcm_mcast_leave(struct rcm_id *id, const struct sockaddr *addr)
-{
-	struct rcm_mcast *mcast;
-	int ret;
-
-	rcm_lock_acquire(&id->lock);
-	LIST_FOREACH(mcast, &id->mcasts, link)
-		if (rcm_sockaddr_equal(&mcast->addr.sa, addr))
-			break;
-	rcm_lock_release(&id->lock);
-	if (!mcast)
-		return -EADDRNOTAVAIL;
-	rcm_lock_acquire(&id->queues);
-	if (mcast->attached && id->pub.qp)
-		rcm_qp_detach_mcast(id->pub.qp, &mcast->gid, mcast->lid);
-	rcm_lock_release(&id->queues);
-	ret = rcm_kernel_give(id, mcast_leave_in_kernel, mcast);
-	mcast_forget(id, mcast);
-	return ret;
-}
-
-void rcm_mcast_forget_all(struct rcm_id *id)
-{
-	struct rcm_mcast *mcast;
-
-	for (;;) {
-		rcm_lock_acquire(&id->lock);
-		mcast = LIST_FIRST(&id->mcasts);
-		rcm_lock_release(&id->lock);
-		if (!mcast)
-			return;
-		mcast_forget(id, mcast);
-	}
-}
-
+/* One that is left is found by nobody. */
 static struct rcm_mcast *mcast_find_locked(struct rcm_id *id, uint64_t uid) RCM_REQUIRES(id->lock)
 {
 	struct rcm_mcast *mcast;
 
 	rcm_lock_assert_held(&id->lock);
 	LIST_FOREACH(mcast, &id->mcasts, link)
-		if (mcast->uid == uid)
+		if (mcast->uid == uid && !mcast->leaving)
 			return mcast;
 	return NULL;
 }
 
-/* Attaches the QP to the group that was joined; true: it is to be remembered. */
-static bool mcast_attach(struct rcm_event *event, uint16_t flags)
+static int mcast_new(struct rcm_id *id, const struct sockaddr *addr, struct rcm_mcast **ret_mcast)
 {
-	const struct ibv_ah_attr *ah = &event->pub.param.ud.ah_attr;
-	struct rcm_id *id = event->id;
-	bool has_qp;
+	struct rcm_mcast *mcast = calloc(1, sizeof(*mcast));
+	int ret;
+
+	if (!mcast)
+		return -ENOMEM;
+	ret = rcm_sockaddr_copy(&mcast->addr, addr, 0) ? rcm_table_add(id, &mcast->uid) : -EAFNOSUPPORT;
+	if (ret)
+		free(mcast);
+	else
+		*ret_mcast = mcast;
+	return ret;
+}
+
+/* The kernel's answer to JOIN_MCAST; an id that was destroyed meanwhile has taken its memberships along. */
+static void mcast_end_join(struct rcm_id *id, uint64_t uid, uint32_t handle, int status)
+{
+	struct rcm_mcast *mcast;
+
+	rcm_lock_acquire(&id->lock);
+	mcast = mcast_find_locked(id, uid);
+	if (mcast && status)
+		LIST_REMOVE(mcast, link);
+	if (mcast && !status) {
+		mcast->handle = handle;
+		mcast->joined = true;
+		mcast = NULL;
+	}
+	rcm_lock_release(&id->lock);
+	if (status)
+		rcm_table_remove(uid);
+	free(mcast);
+}
+
+int rcm_mcast_join(struct rcm_id *id, const struct sockaddr *addr, uint16_t flags, void *context)
+{
+	struct rcm_mcast *mcast;
+	uint32_t handle = 0;
+	uint64_t uid;
+	int ret;
+
+	ret = mcast_new(id, addr, &mcast);
+	if (ret)
+		return ret;
+	mcast->context = context;
+	mcast->flags = flags;
+	uid = mcast->uid;
+	/* Before the command: the event may come before it returns. */
+	rcm_lock_acquire(&id->lock);
+	LIST_INSERT_HEAD(&id->mcasts, mcast, link);
+	rcm_lock_release(&id->lock);
+	ret = rcm_kernel_give(id, rcm_ucma_join_mcast, uid, &mcast->addr.sa,
+			      rcm_sockaddr_len(mcast->addr.sa.sa_family), flags, &handle);
+	mcast_end_join(id, uid, handle, ret);
+	return ret;
+}
+
+/* Takes a membership out of everyone's sight but the caller's, who ends it. */
+static struct rcm_mcast *mcast_claim(struct rcm_id *id, const struct sockaddr *addr, uint64_t *ret_uid,
+				     uint32_t *ret_handle)
+{
+	struct rcm_mcast *mcast;
+
+	rcm_lock_acquire(&id->lock);
+	LIST_FOREACH(mcast, &id->mcasts, link)
+		if (mcast->joined && !mcast->leaving && rcm_sockaddr_equal(&mcast->addr.sa, addr))
+			break;
+	if (mcast) {
+		mcast->leaving = true;
+		*ret_uid = mcast->uid;
+		*ret_handle = mcast->handle;
+	}
+	rcm_lock_release(&id->lock);
+	return mcast;
+}
+
+static void mcast_detach(struct rcm_id *id, struct rcm_mcast *mcast)
+{
+	rcm_lock_acquire(&id->queues);
+	if (mcast->attached && id->pub.qp)
+		rcm_qp_detach_mcast(id->pub.qp, &mcast->gid, mcast->lid);
+	mcast->attached = false;
+	rcm_lock_release(&id->queues);
+}
+
+static void mcast_wait_acked(struct rcm_id *id, struct rcm_mcast *mcast)
+{
+	rcm_lock_acquire(&id->lock);
+	while (mcast->unacked)
+		rcm_lock_wait(&id->lock, &id->changed);
+	LIST_REMOVE(mcast, link);
+	rcm_lock_release(&id->lock);
+	free(mcast);
+}
+
+/* The membership has a handle of its own. */
+static int mcast_leave_in_kernel(const struct rcm_ucma *ucma, uint32_t ids, uint32_t handle)
+{
+	uint32_t events;
+
+	(void)ids;
+	return rcm_ucma_leave_mcast(ucma, handle, &events);
+}
+
+int rcm_mcast_leave(struct rcm_id *id, const struct sockaddr *addr)
+{
+	struct rcm_mcast *mcast;
+	uint32_t handle;
+	uint64_t uid;
+	int ret;
+
+	mcast = mcast_claim(id, addr, &uid, &handle);
+	if (!mcast)
+		return -EADDRNOTAVAIL;
+	rcm_table_remove(uid);
+	mcast_detach(id, mcast);
+	ret = rcm_kernel_give(id, mcast_leave_in_kernel, handle);
+	/* The event of a synchronous join is the library's to ack. */
+	rcm_sync_ack(id);
+	mcast_wait_acked(id, mcast);
+	return ret;
+}
+
+void rcm_mcast_stop_all(struct rcm_id *id)
+{
+	struct rcm_mcast *mcast;
+
+	rcm_lock_acquire(&id->lock);
+	LIST_FOREACH(mcast, &id->mcasts, link)
+		rcm_table_remove(mcast->uid);
+	rcm_lock_release(&id->lock);
+}
+
+void rcm_mcast_free_all(struct rcm_id *id)
+{
+	struct rcm_mcast *mcast, *next;
+
+	rcm_lock_acquire(&id->lock);
+	for (mcast = LIST_FIRST(&id->mcasts); mcast; mcast = next) {
+		next = LIST_NEXT(mcast, link);
+		if (mcast->leaving)
+			continue;
+		LIST_REMOVE(mcast, link);
+		free(mcast);
+	}
+	rcm_lock_release(&id->lock);
+}
+
+/* Attaches the QP to the group that was joined, unless it is being left. */
+static int mcast_attach(struct rcm_id *id, struct rcm_mcast *mcast, const struct ibv_ah_attr *ah)
+{
+	bool wanted;
 	int ret = 0;
 
-	if (event->pub.event != RDMA_CM_EVENT_MULTICAST_JOIN || event->pub.status ||
-	    flags == RDMA_MC_JOIN_FLAG_SENDONLY_FULLMEMBER)
-		return false;
 	rcm_lock_acquire(&id->queues);
-	has_qp = id->pub.qp;
-	if (has_qp)
+	rcm_lock_acquire(&id->lock);
+	wanted = !mcast->leaving && id->pub.qp;
+	rcm_lock_release(&id->lock);
+	if (wanted)
 		ret = rcm_qp_attach_mcast(id->pub.qp, &ah->grh.dgid, ah->dlid);
+	if (wanted && !ret) {
+		mcast->attached = true;
+		mcast->gid = ah->grh.dgid;
+		mcast->lid = ah->dlid;
+	}
 	rcm_lock_release(&id->queues);
-	if (ret)
-		rcm_event_retype(event, RDMA_CM_EVENT_MULTICAST_ERROR, ret);
-	return has_qp && !ret;
+	return ret;
 }
 
 static int mcast_deliver(struct rcm_event *event)
 {
+	struct rcm_kernel_event *kernel = rcm_kernel_event_of(event);
 	struct rdma_ud_param *ud = &event->pub.param.ud;
-	uint64_t uid = rcm_kernel_event_of(event)->raw.uid;
 	struct rcm_id *id = event->id;
 	struct rcm_mcast *mcast;
 	uint16_t flags = 0;
-	bool attached;
+	int ret = 0;
 
-	rcm_ucma_event_ud(&rcm_kernel_event_of(event)->raw, ud);
+	rcm_ucma_event_ud(&kernel->raw, ud);
 	rcm_lock_acquire(&id->lock);
-	mcast = mcast_find_locked(id, uid);
+	mcast = mcast_find_locked(id, kernel->raw.uid);
 	if (mcast) {
+		mcast->unacked++;
+		kernel->mcast = mcast;
 		ud->private_data = mcast->context;
 		flags = mcast->flags;
 	}
 	rcm_lock_release(&id->lock);
 	if (!mcast)
 		return -ENOENT;
-	attached = mcast_attach(event, flags);
-	rcm_lock_acquire(&id->lock);
-	mcast = mcast_find_locked(id, uid);
-	if (mcast && attached) {
-		mcast->attached = true;
-		mcast->gid = ud->ah_attr.grh.dgid;
-		mcast->lid = ud->ah_attr.dlid;
-	}
-	rcm_lock_release(&id->lock);
+	if (event->pub.event == RDMA_CM_EVENT_MULTICAST_JOIN && !event->pub.status &&
+	    flags != RDMA_MC_JOIN_FLAG_SENDONLY_FULLMEMBER)
+		ret = mcast_attach(id, mcast, &ud->ah_attr);
+	if (ret)
+		rcm_event_retype(event, RDMA_CM_EVENT_MULTICAST_ERROR, ret);
 	return 0;
+}
+
+/* The last one lets go whoever leaves the group. */
+static void mcast_free_event(struct rcm_event *event)
+{
+	struct rcm_mcast *mcast = rcm_kernel_event_of(event)->mcast;
+	struct rcm_id *id = event->id;
+
+	if (mcast) {
+		rcm_lock_acquire(&id->lock);
+		if (!--mcast->unacked)
+			pthread_cond_broadcast(&id->changed);
+		rcm_lock_release(&id->lock);
+	}
+	rcm_kernel_event_free(event);
 }
 
 const struct rcm_event_ops rcm_mcast_ops = {
 	.deliver = mcast_deliver,
-	.free = rcm_kernel_event_free,
+	.free = mcast_free_event,
 };

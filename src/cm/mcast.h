@@ -13,11 +13,14 @@ struct rcm_id;
  * kernel said. When it is delivered, the id's QP is attached, unless the membership is send-only. */
 int rcm_mcast_join(struct rcm_id *id, const struct sockaddr *addr, uint16_t flags, void *context);
 
-/* Leaves the group of this address; detaches the QP. An event of it that was not taken yet is dropped. -EADDRNOTAVAIL:
- * no such membership. */
+/* Leaves the group of this address; detaches the QP. An event of it that was not taken yet is dropped; one that was is
+ * waited for until it is acked. 0; -EADDRNOTAVAIL: no such membership, or another thread is leaving it; what the kernel
+ * said, the group being left. */
 int rcm_mcast_leave(struct rcm_id *id, const struct sockaddr *addr);
 
-/* Forgets all memberships, which the kernel ends with the id. */
-void rcm_mcast_forget_all(struct rcm_id *id);
+/* The two steps of an id's end: no event finds it by a membership's uid any more; the memberships go, each event being
+ * acked. The kernel ends them with its id. */
+void rcm_mcast_stop_all(struct rcm_id *id);
+void rcm_mcast_free_all(struct rcm_id *id);
 
 extern const struct rcm_event_ops rcm_mcast_ops;	/* MULTICAST_JOIN and MULTICAST_ERROR */

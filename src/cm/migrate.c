@@ -54,6 +54,7 @@ static int migrate_between(struct rcm_id *id, struct rcm_channel *from, struct r
 	ret = migrate_in_kernel(id, from, to);
 	if (!ret) {
 		migrate_events(id, from, to);
+		id->stay = !id->stay;
 		rcm_channel_look_again_locked(to);
 	}
 	rcm_channel_show_locked(from);
@@ -63,44 +64,97 @@ static int migrate_between(struct rcm_id *id, struct rcm_channel *from, struct r
 	return ret;
 }
 
-int rcm_id_migrate(struct rcm_id *id, struct rcm_channel *to)
+/* One migration after the other, and none of an id that is being destroyed: 0, and *ret_from and *ret_stay are what it
+ * leaves; -EINVAL. */
+static int migrate_begin_locked(struct rcm_id *id, struct rcm_channel **ret_from, uint8_t *ret_stay)
+	RCM_REQUIRES(id->lock)
 {
-	struct rcm_channel *from = rcm_id_channel(id);
-	bool was_sync = rcm_id_is_sync(id), sync = !to, pending = false;
-	int ret = 0;
+	rcm_lock_assert_held(&id->lock);
+	while (id->migrating && !id->dead)
+		rcm_lock_wait(&id->lock, &id->changed);
+	if (id->dead)
+		return -EINVAL;
+	*ret_from = rcm_channel_ref(id->channel);
+	*ret_stay = id->stay;
+	return 0;
+}
 
-	if (from == to)
-		goto out;
+/* One step: who finds the id gone from one descriptor finds it on the other. */
+static int migrate_locked(struct rcm_id *id, struct rcm_channel *from, struct rcm_channel *to, bool sync)
+	RCM_REQUIRES(id->lock)
+{
+	int ret;
+
+	rcm_lock_assert_held(&id->lock);
 	/* What is read on the way must not wait. */
 	ret = rcm_channel_cover(from);
-	if (!ret && sync)
-		ret = rcm_channel_new_sync(&to);
+	if (!ret)
+		ret = migrate_between(id, from, to);
 	if (ret)
-		goto out;
-	/* One step: who finds the id gone from one descriptor finds it on the other. */
-	rcm_lock_acquire(&id->lock);
-	ret = migrate_between(id, from, to);
-	if (!ret) {
-		id->channel = rcm_channel_ref(to);
-		id->pub.channel = &to->pub;
-		id->sync = sync;
-		pending = id->lookup;
-	}
-	rcm_lock_release(&id->lock);
-	if (ret) {
-		if (sync)
-			rcm_channel_close(to);
-		goto out;
-	}
+		return ret;
+	rcm_channel_put(id->channel);
+	id->channel = rcm_channel_ref(to);
+	id->pub.channel = &to->pub;
+	id->sync = sync;
+	id->migrating = true;
 	/* Of a resolution under way no call waits for the outcome. */
-	if (sync && pending && rcm_channel_cover(to))
+	if (sync && id->lookup && rcm_channel_cover(to))
 		rcm_info("id %p: its resolution's event won't show", (void *)id);
+	return 0;
+}
+
+/* What is left of a stay: events that the application has, and commands that are given on the old descriptor. */
+static void migrate_finish(struct rcm_id *id, uint8_t stay)
+{
 	rcm_sync_ack(id);
-	rcm_channel_put(from);		/* the id's reference */
-	rcm_id_wait_acked(id);
-	if (was_sync)
-		rcm_channel_close(from);
-out:
+	rcm_id_wait_acked(id, stay);
+	rcm_lock_acquire(&id->lock);
+	while (id->commands[stay])
+		rcm_lock_wait(&id->lock, &id->changed);
+	id->migrating = false;
+	pthread_cond_broadcast(&id->changed);
+	rcm_lock_release(&id->lock);
+}
+
+static int migrate_to(struct rcm_id *id, struct rcm_channel *to, bool sync)
+{
+	struct rcm_channel *from;
+	bool was_sync, moves;
+	uint8_t stay;
+	int ret;
+
+	rcm_lock_acquire(&id->lock);
+	ret = migrate_begin_locked(id, &from, &stay);
+	if (ret) {
+		rcm_lock_release(&id->lock);
+		return ret;
+	}
+	was_sync = id->sync;
+	moves = from != to;
+	if (moves)
+		ret = migrate_locked(id, from, to, sync);
+	rcm_lock_release(&id->lock);
+	if (moves && !ret) {
+		migrate_finish(id, stay);
+		if (was_sync)
+			rcm_channel_close(from);
+	}
 	rcm_channel_put(from);
+	return ret;
+}
+
+int rcm_id_migrate(struct rcm_id *id, struct rcm_channel *channel)
+{
+	struct rcm_channel *own;
+	int ret;
+
+	if (channel)
+		return migrate_to(id, channel, false);
+	ret = rcm_channel_new_sync(&own);
+	if (ret)
+		return ret;
+	ret = migrate_to(id, own, true);
+	if (ret)
+		rcm_channel_close(own);
 	return ret;
 }

@@ -7,17 +7,6 @@
 #include "cm/id.h"
 #include "cm/wait.h"
 
-static struct rdma_cm_event *swap_event(struct rcm_id *id, struct rdma_cm_event *event)
-{
-	struct rdma_cm_event *old;
-
-	rcm_lock_acquire(&id->lock);
-	old = id->pub.event;
-	id->pub.event = event;
-	rcm_lock_release(&id->lock);
-	return old;
-}
-
 static void sync_ack_event(struct rdma_cm_event *event)
 {
 	if (event)
@@ -26,12 +15,26 @@ static void sync_ack_event(struct rdma_cm_event *event)
 
 void rcm_sync_ack(struct rcm_id *id)
 {
-	sync_ack_event(swap_event(id, NULL));
+	struct rdma_cm_event *event;
+
+	rcm_lock_acquire(&id->lock);
+	event = id->pub.event;
+	id->pub.event = NULL;
+	rcm_lock_release(&id->lock);
+	sync_ack_event(event);
 }
 
-void rcm_sync_keep(struct rcm_id *id, struct rcm_event *event)
+void rcm_sync_keep(struct rcm_id *id, const struct rcm_channel *channel, struct rcm_event *event)
 {
-	sync_ack_event(swap_event(id, &event->pub));
+	struct rdma_cm_event *unused = &event->pub;
+
+	rcm_lock_acquire(&id->lock);
+	if (!id->dead && id->sync && id->channel == channel) {
+		unused = id->pub.event;
+		id->pub.event = &event->pub;
+	}
+	rcm_lock_release(&id->lock);
+	sync_ack_event(unused);
 }
 
 static int sync_outcome(const struct rdma_cm_event *event, uint32_t types)
@@ -96,7 +99,7 @@ int rcm_sync_complete(struct rcm_id *id, uint32_t types)
 	}
 	if (!ret) {
 		ret = sync_outcome(&event->pub, types);
-		rcm_sync_keep(id, event);
+		rcm_sync_keep(id, channel, event);
 	}
 	rcm_channel_put(channel);
 	return ret;

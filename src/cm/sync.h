@@ -44,5 +44,6 @@ int rcm_sync_show_own(struct rcm_id *id);
 /* Acks the event left in pub.event, if any. */
 void rcm_sync_ack(struct rcm_id *id);
 
-/* Leaves an event in pub.event; acks what another thread left there meanwhile. */
-void rcm_sync_keep(struct rcm_id *id, struct rcm_event *event);
+/* Leaves an event that was taken from channel in pub.event; acks what another thread left there meanwhile. Of an id
+ * that is being destroyed, or was moved from there, it is acked itself, as nobody would. */
+void rcm_sync_keep(struct rcm_id *id, const struct rcm_channel *channel, struct rcm_event *event);

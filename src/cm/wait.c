@@ -6,19 +6,24 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <time.h>
 
 #include "base/err.h"
 #include "base/log.h"
+#include "cm/rouse.h"
 
+/* Also where it was roused: then it is for another wait to end, or the channel was stopped. */
 static int wait_readable(int fd)
 {
-	struct pollfd p = { .fd = fd, .events = POLLIN };
+	struct pollfd p[] = { { .fd = fd, .events = POLLIN }, { .fd = rcm_rouse_fd(), .events = POLLIN } };
 
-	if (poll(&p, 1, -1) < 0)
+	if (poll(p, 2, -1) < 0)
 		return rcm_errno();
-	return p.revents & POLLNVAL ? -EBADF : 0;
+	if (p[1].revents && !p[0].revents)
+		sched_yield();
+	return p[0].revents & POLLNVAL ? -EBADF : 0;
 }
 
 static bool is_blocking(int fd)
@@ -55,8 +60,7 @@ static bool is_readable(int fd)
 	return poll(&p, 1, 0) == 1;
 }
 
-/* Until something may be due. -EAGAIN: the application doesn't wait. */
-static int wait_due(struct rcm_channel *channel)
+static int wait_used(struct rcm_channel *channel)
 {
 	bool blocking = is_blocking(channel->pub.fd);
 	int ret = 0;
@@ -67,8 +71,24 @@ static int wait_due(struct rcm_channel *channel)
 		ret = -EAGAIN;
 	if (ret || !channel->bare)
 		return ret;
+	if (blocking && !is_readable(channel->pub.fd))
+		return 0;
 	ret = rcm_channel_read_bare(channel);
 	return ret == -EAGAIN && blocking ? 0 : ret;
+}
+
+/* Until something may be due. -EAGAIN: the application doesn't wait; -ECANCELED: the channel was stopped. A reader that
+ * is cancelled meanwhile is no user of the channel any more. */
+static int wait_due(struct rcm_channel *channel)
+{
+	int ret = rcm_channel_use(channel);
+
+	if (ret)
+		return ret;
+	pthread_cleanup_push(rcm_channel_leave, channel);
+	ret = wait_used(channel);
+	pthread_cleanup_pop(1);
+	return ret;
 }
 
 /* Who is about to wait for just anything has to see events of the library's own, too. Without a descriptor for them it
@@ -123,6 +143,18 @@ static int wait_own(struct rcm_channel *channel)
 	return sem_clockwait(&channel->own, CLOCK_MONOTONIC, &never) ? rcm_errno() : 0;
 }
 
+static int wait_own_due(struct rcm_channel *channel)
+{
+	int ret = rcm_channel_use(channel);
+
+	if (ret)
+		return ret;
+	pthread_cleanup_push(rcm_channel_leave, channel);
+	ret = wait_own(channel);
+	pthread_cleanup_pop(1);
+	return ret;
+}
+
 int rcm_channel_get_own(struct rcm_channel *channel, uint32_t types, struct rcm_event **ret_event)
 {
 	int ret;
@@ -130,7 +162,7 @@ int rcm_channel_get_own(struct rcm_channel *channel, uint32_t types, struct rcm_
 	/* Before the look: what is posted after it rings. */
 	rcm_channel_await_own(channel, true);
 	while ((ret = take_delivered(channel, types, ret_event)) == -EAGAIN) {
-		ret = wait_own(channel);
+		ret = wait_own_due(channel);
 		if (ret)
 			break;
 	}

@@ -240,7 +240,8 @@ static void workers_woken(struct rcm_wake *wake)
 		job->ops->done(job, job->status);
 }
 
-int rcm_workers_open(struct rcm_loop *loop, const struct rcm_workers_limits *limits, struct rcm_workers **ret_workers) RCM_UNCHECKED
+int rcm_workers_open(struct rcm_loop *loop, const struct rcm_workers_limits *limits,
+		     struct rcm_workers **ret_workers) RCM_UNCHECKED
 {
 	struct rcm_workers *workers = calloc(1, sizeof(*workers));
 	pthread_condattr_t attr;

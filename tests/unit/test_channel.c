@@ -210,7 +210,7 @@ static void test_channel_kernel_event_refused_by_its_handler_is_dropped(void **s
 	write_kernel(id, RDMA_CM_EVENT_ADDR_RESOLVED);
 	get_kernel(RDMA_CM_EVENT_ADDR_RESOLVED);
 	assert_int_equal(dropped, 1);
-	assert_int_equal(atomic_load(&id->unacked), 0);
+	assert_int_equal(atomic_load(&id->unacked[0]), 0);
 }
 
 /* F14: found by slot and generation; a uid of a destroyed id is nobody's, also when the slot is in use again. */

@@ -278,7 +278,7 @@ static void test_id_destroyed_waits_for_the_ack_of_what_was_taken(void **state)
 	second = get_from(channel);
 	atomic_store(&destroyed, false);
 	assert_int_equal(pthread_create(&thread, NULL, destroy, id), 0);
-	while (!atomic_load(&id->awaited))
+	while (!atomic_load(&id->awaiting))
 		sched_yield();
 	rcm_event_ack(first);
 	assert_false(atomic_load(&destroyed));
@@ -352,7 +352,7 @@ static void test_id_migrated_waits_for_the_ack_of_what_was_taken(void **state)
 	write_user(1);
 	event = get_from(channel);
 	assert_int_equal(pthread_create(&thread, NULL, migrate, &migration), 0);
-	while (!atomic_load(&id->awaited))
+	while (!atomic_load(&id->awaiting))
 		sched_yield();
 	assert_false(atomic_load(&migration.done));
 	rcm_event_ack(event);

@@ -95,11 +95,11 @@ static void test_request_waits_for_its_ack_when_the_listener_is_destroyed(void *
 	event = rcm_world_take(RDMA_CM_EVENT_CONNECT_REQUEST);
 	id = rcm_id_of(event->id);
 	/* Counted on the listener, not on the new id, which can go before the ack. */
-	assert_int_equal(listener->unacked, 1);
-	assert_int_equal(id->unacked, 0);
+	assert_int_equal(listener->unacked[0], 1);
+	assert_int_equal(id->unacked[0], 0);
 	rcm_id_destroy(id);
 	rcm_world_ack(event);
-	assert_int_equal(listener->unacked, 0);
+	assert_int_equal(listener->unacked[0], 0);
 	rcm_id_destroy(listener);
 }
 
@@ -148,12 +148,12 @@ static void test_get_request_leaves_another_event_with_the_listener(void **state
 	assert_int_equal(rcm_listen_get_request(listener, PTHREAD_CANCEL_DISABLE, &id), -EINVAL);
 	assert_null(id);
 	assert_int_equal(listener->pub.event->event, RDMA_CM_EVENT_ADDR_CHANGE);
-	assert_int_equal(listener->unacked, 1);
+	assert_int_equal(listener->unacked[0], 1);
 	/* The next call acks it. */
 	rcm_fake_ucma_connect_request(listener->handle, NULL);
 	assert_int_equal(rcm_listen_get_request(listener, PTHREAD_CANCEL_DISABLE, &id), 0);
 	assert_null(listener->pub.event);
-	assert_int_equal(listener->unacked, 1);
+	assert_int_equal(listener->unacked[0], 1);
 	rcm_id_destroy(id);
 	rcm_id_destroy(listener);
 }

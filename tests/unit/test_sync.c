@@ -61,7 +61,7 @@ static void test_sync_completes_with_the_event_left_in_the_id(void **state)
 	assert_int_equal(rcm_sync_complete(id, RCM_SYNC_NAMES), 0);
 	assert_non_null(id->pub.event);
 	assert_int_equal(id->pub.event->event, RDMA_CM_EVENT_ADDRINFO_RESOLVED);
-	assert_int_equal(atomic_load(&id->unacked), 1);
+	assert_int_equal(atomic_load(&id->unacked[0]), 1);
 }
 
 /* F15: an application never acks what a synchronous id has. */
@@ -79,10 +79,10 @@ static void test_sync_acks_the_event_of_the_call_before(void **state)
 	rcm_fake_engine_resolve(1);
 	assert_int_equal(rcm_sync_complete(id, RCM_SYNC_NAMES), 0);
 	assert_int_equal(id->pub.event->event, RDMA_CM_EVENT_ADDRINFO_RESOLVED);
-	assert_int_equal(atomic_load(&id->unacked), 1);
+	assert_int_equal(atomic_load(&id->unacked[0]), 1);
 	rcm_sync_ack(id);
 	assert_null(id->pub.event);
-	assert_int_equal(atomic_load(&id->unacked), 0);
+	assert_int_equal(atomic_load(&id->unacked[0]), 0);
 	rcm_sync_ack(id);
 }
 
@@ -96,10 +96,10 @@ static void test_sync_event_that_replaces_another_acks_it(void **state)
 	write_user(2);
 	assert_int_equal(rcm_channel_get(id->channel, &first), 0);
 	assert_int_equal(rcm_channel_get(id->channel, &second), 0);
-	rcm_sync_keep(id, first);
-	assert_int_equal(id->unacked, 2);
-	rcm_sync_keep(id, second);
-	assert_int_equal(id->unacked, 1);
+	rcm_sync_keep(id, rcm_channel_of(id->pub.channel), first);
+	assert_int_equal(id->unacked[0], 2);
+	rcm_sync_keep(id, rcm_channel_of(id->pub.channel), second);
+	assert_int_equal(id->unacked[0], 1);
 	assert_ptr_equal(id->pub.event, &second->pub);
 }
 
@@ -190,7 +190,7 @@ static void test_sync_route_does_not_end_with_the_address_of_an_earlier_call(voi
 	write_as(RDMA_CM_EVENT_ADDR_RESOLVED, 0);
 	write_as(RDMA_CM_EVENT_ROUTE_ERROR, -ETIMEDOUT);
 	assert_int_equal(rcm_sync_complete(id, RCM_SYNC_ROUTE), -ETIMEDOUT);
-	assert_int_equal(atomic_load(&id->unacked), 1);
+	assert_int_equal(atomic_load(&id->unacked[0]), 1);
 }
 
 /* As with librdmacm: the event comes on the id's channel. */

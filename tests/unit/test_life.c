@@ -1,0 +1,456 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* An id's end, and its way from channel to channel, while other threads are at it. */
+#include "cm/life.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+
+#include "addr/sockaddr.h"
+#include "cm/address.h"
+#include "cm/conn.h"
+#include "cm/listen.h"
+#include "cm/mcast.h"
+#include "cm/migrate.h"
+#include "cm/queues.h"
+#include "cm/sync.h"
+#include "cm/wait.h"
+#include "fake_ucma.h"
+#include "fake_verbs.h"
+#include "test.h"
+#include "world.h"
+
+static struct rcm_id *id;
+static struct rcm_channel *second;
+static atomic_int result;
+static pthread_t thread;
+
+static void make_second(void)
+{
+	assert_int_equal(rcm_channel_new(&second), 0);
+	assert_int_equal(fcntl(second->pub.fd, F_SETFL, O_NONBLOCK), 0);
+}
+
+static void start(void *(*run)(void *))
+{
+	atomic_store(&result, 1);
+	assert_int_equal(pthread_create(&thread, NULL, run, NULL), 0);
+}
+
+static int finish(void)
+{
+	pthread_join(thread, NULL);
+	return atomic_load(&result);
+}
+
+static void *run_destroy(void *arg)
+{
+	(void)arg;
+	atomic_store(&result, rcm_id_destroy(id));
+	return NULL;
+}
+
+static void *run_migrate(void *arg)
+{
+	(void)arg;
+	atomic_store(&result, rcm_id_migrate(id, second));
+	return NULL;
+}
+
+static struct rcm_event *take(struct rcm_channel *from)
+{
+	struct rcm_event *event = NULL;
+
+	assert_int_equal(rcm_channel_get(from, &event), 0);
+	return event;
+}
+
+static void write_user(void)
+{
+	struct rcm_event *event;
+
+	assert_int_equal(rcm_event_new_user(id, 0, 0, &event), 0);
+	assert_true(rcm_id_post(id, event));
+}
+
+/* ---- Migration ---- */
+
+static void test_migration_waits_for_what_was_taken_from_the_old_channel_alone(void **state)
+{
+	struct rcm_event *old, *new;
+
+	(void)state;
+	id = rcm_world_id(RDMA_PS_TCP);
+	make_second();
+	write_user();
+	old = take(rcm_world_channel);
+	start(run_migrate);
+	while (!rcm_id_is_on(id, second))
+		sched_yield();
+	/* A reader that always has an event of the id: it acks one when it has the next. */
+	write_user();
+	new = take(second);
+	assert_int_equal(atomic_load(&result), 1);
+	rcm_event_ack(old);
+	assert_int_equal(finish(), 0);
+	rcm_event_ack(new);
+	assert_int_equal(rcm_id_destroy(id), 0);
+	rcm_channel_close(second);
+}
+
+static void test_migration_follows_the_one_before_when_that_is_through(void **state)
+{
+	struct rcm_event *old;
+
+	(void)state;
+	id = rcm_world_id(RDMA_PS_TCP);
+	make_second();
+	write_user();
+	old = take(rcm_world_channel);
+	start(run_migrate);
+	while (!rcm_id_is_on(id, second))
+		sched_yield();
+	/* Another, back: its two stays are the same two, so it has to wait. */
+	rcm_event_ack(old);
+	assert_int_equal(rcm_id_migrate(id, rcm_world_channel), 0);
+	assert_int_equal(finish(), 0);
+	assert_true(rcm_id_is_on(id, rcm_world_channel));
+	assert_int_equal(rcm_id_destroy(id), 0);
+	rcm_channel_close(second);
+}
+
+static void test_migration_of_an_id_being_destroyed_is_refused(void **state)
+{
+	(void)state;
+	id = rcm_id_ref(rcm_world_id(RDMA_PS_TCP));
+	make_second();
+	assert_int_equal(rcm_id_destroy(id), 0);
+	assert_int_equal(rcm_id_migrate(id, second), -EINVAL);
+	assert_int_equal(rcm_id_migrate(id, NULL), -EINVAL);
+	rcm_id_put(id);
+	rcm_channel_close(second);
+}
+
+static void test_migration_and_destroy_both_wait_for_one_ack(void **state)
+{
+	struct rcm_event *old;
+	pthread_t mover;
+
+	(void)state;
+	id = rcm_id_ref(rcm_world_id(RDMA_PS_TCP));
+	make_second();
+	write_user();
+	old = take(rcm_world_channel);
+	assert_int_equal(pthread_create(&mover, NULL, run_migrate, NULL), 0);
+	while (!rcm_id_is_on(id, second))
+		sched_yield();
+	start(run_destroy);
+	while (atomic_load(&id->awaiting) < 2)
+		sched_yield();
+	rcm_event_ack(old);
+	pthread_join(mover, NULL);
+	pthread_join(thread, NULL);
+	assert_int_equal(atomic_load(&result), 0);
+	assert_int_equal(atomic_load(&id->refs), 1);
+	rcm_id_put(id);
+	rcm_channel_close(second);
+}
+
+/* Of each state the event that ends it waits when the id moves, and is taken whole from where it went. */
+static void test_migration_takes_the_event_of_every_state_along(void **state)
+{
+	static const enum rdma_cm_event_type kernels[] = {
+		RDMA_CM_EVENT_ADDR_RESOLVED, RDMA_CM_EVENT_ADDR_ERROR, RDMA_CM_EVENT_ROUTE_RESOLVED,
+		RDMA_CM_EVENT_ROUTE_ERROR, RDMA_CM_EVENT_CONNECT_REQUEST, RDMA_CM_EVENT_CONNECT_RESPONSE,
+		RDMA_CM_EVENT_CONNECT_ERROR, RDMA_CM_EVENT_UNREACHABLE, RDMA_CM_EVENT_REJECTED,
+		RDMA_CM_EVENT_ESTABLISHED, RDMA_CM_EVENT_DISCONNECTED, RDMA_CM_EVENT_ADDR_CHANGE,
+		RDMA_CM_EVENT_TIMEWAIT_EXIT,
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(kernels) / sizeof(kernels[0]); i++) {
+		struct rcm_event *event;
+
+		id = rcm_world_id(RDMA_PS_TCP);
+		make_second();
+		if (kernels[i] == RDMA_CM_EVENT_CONNECT_REQUEST)
+			rcm_fake_ucma_connect_request(id->handle, NULL);
+		else
+			rcm_fake_ucma_event_of(id->handle, kernels[i], 0);
+		assert_int_equal(rcm_id_migrate(id, second), 0);
+		event = take(second);
+		assert_int_equal(event->pub.event, kernels[i]);
+		assert_ptr_equal(event->id, id);
+		if (kernels[i] == RDMA_CM_EVENT_CONNECT_REQUEST) {
+			assert_ptr_equal(event->pub.id->channel, &second->pub);
+			assert_int_equal(rcm_id_destroy(rcm_id_of(event->pub.id)), 0);
+		}
+		rcm_event_ack(event);
+		assert_int_equal(rcm_id_destroy(id), 0);
+		rcm_channel_close(second);
+	}
+}
+
+/* ---- Who waits on a synchronous id ---- */
+
+static void *run_connect(void *arg)
+{
+	(void)arg;
+	atomic_store(&result, rcm_sync_complete(id, RCM_SYNC_CONNECT));
+	rcm_id_put(id);
+	return NULL;
+}
+
+static bool is_waited_for(struct rcm_channel *channel)
+{
+	bool waited;
+
+	rcm_lock_acquire(&channel->lock);
+	waited = channel->users > 0;
+	rcm_lock_release(&channel->lock);
+	return waited;
+}
+
+static void start_waiting(void *(*run)(void *))
+{
+	struct rcm_channel *channel;
+
+	id = rcm_id_ref(rcm_world_sync_id(RDMA_PS_TCP));
+	channel = rcm_id_channel(id);
+	start(run);
+	while (!is_waited_for(channel))
+		sched_yield();
+	rcm_channel_put(channel);
+}
+
+static void test_wait_on_a_synchronous_id_ends_when_it_is_destroyed(void **state)
+{
+	(void)state;
+	start_waiting(run_connect);
+	assert_int_equal(rcm_id_destroy(id), 0);
+	assert_int_equal(finish(), -ECANCELED);
+}
+
+static void test_wait_on_a_synchronous_id_ends_when_it_is_moved(void **state)
+{
+	(void)state;
+	start_waiting(run_connect);
+	assert_int_equal(rcm_id_migrate(id, rcm_world_channel), 0);
+	assert_int_equal(finish(), -ECANCELED);
+	assert_null(id->pub.event);
+	assert_int_equal(rcm_id_destroy(id), 0);
+}
+
+static void *run_get_request(void *arg)
+{
+	struct rcm_id *request;
+
+	(void)arg;
+	atomic_store(&result, rcm_listen_get_request(id, PTHREAD_CANCEL_DISABLE, &request));
+	rcm_id_put(id);
+	return NULL;
+}
+
+static void test_wait_for_a_request_ends_when_the_listener_is_destroyed(void **state)
+{
+	(void)state;
+	start_waiting(run_get_request);
+	assert_int_equal(rcm_id_destroy(id), 0);
+	assert_int_equal(finish(), -ECANCELED);
+}
+
+/* An event left in an id that nobody owns any more would be waited for, for ever. */
+static void test_event_of_a_wait_is_not_left_in_an_id_being_destroyed(void **state)
+{
+	struct rcm_channel *channel;
+	struct rcm_event *event;
+
+	(void)state;
+	id = rcm_id_ref(rcm_world_sync_id(RDMA_PS_TCP));
+	channel = rcm_id_channel(id);
+	write_user();
+	event = take(channel);
+	start(run_destroy);
+	while (!atomic_load(&id->awaiting))
+		sched_yield();
+	rcm_sync_keep(id, channel, event);
+	assert_int_equal(finish(), 0);
+	assert_null(id->pub.event);
+	rcm_channel_put(channel);
+	rcm_id_put(id);
+}
+
+/* ---- A listener that goes under a request ---- */
+
+static void destroy_before_query(uint32_t command)
+{
+	if (command != RDMA_USER_CM_CMD_QUERY || rcm_id_is_dead(id))
+		return;
+	start(run_destroy);
+	while (!rcm_id_is_dead(id))
+		sched_yield();
+}
+
+static void test_request_to_a_listener_being_destroyed_is_dropped(void **state)
+{
+	(void)state;
+	id = rcm_world_id(RDMA_PS_TCP);
+	rcm_fake_ucma_connect_request(id->handle, NULL);
+	rcm_fake_ucma_before(destroy_before_query);
+	rcm_world_expect_quiet();
+	rcm_fake_ucma_before(NULL);
+	assert_int_equal(finish(), 0);
+	assert_int_equal(rcm_fake_ucma_ids(), 0);
+}
+
+/* ---- Groups ---- */
+
+static union rcm_sockaddr group(void)
+{
+	union rcm_sockaddr addr;
+
+	assert_int_equal(rcm_sockaddr_parse("239.0.0.1", AF_INET, &addr), 1);
+	return addr;
+}
+
+static int leave(void)
+{
+	const union rcm_sockaddr addr = group();
+
+	return rcm_mcast_leave(id, &addr.sa);
+}
+
+static void *run_leave(void *arg)
+{
+	(void)arg;
+	atomic_store(&result, leave());
+	return NULL;
+}
+
+/* *ret_event: the join's, delivered. */
+static void join(struct rdma_cm_event **ret_event)
+{
+	const union rcm_sockaddr addr = group();
+
+	id = rcm_world_id_with_qp(RDMA_PS_UDP);
+	assert_int_equal(rcm_mcast_join(id, &addr.sa, RDMA_MC_JOIN_FLAG_FULLMEMBER, NULL), 0);
+	rcm_fake_ucma_event_of(rcm_fake_ucma_last_handle(), RDMA_CM_EVENT_MULTICAST_JOIN, 0);
+	if (ret_event)
+		*ret_event = rcm_world_take(RDMA_CM_EVENT_MULTICAST_JOIN);
+}
+
+static void end_group(void)
+{
+	assert_int_equal(rcm_fake_verbs_attached(), 0);
+	rcm_queues_destroy_qp(id);
+	assert_int_equal(rcm_id_destroy(id), 0);
+}
+
+static void leave_before_leave(uint32_t command)
+{
+	if (command == RDMA_USER_CM_CMD_LEAVE_MCAST)
+		assert_int_equal(leave(), -EADDRNOTAVAIL);
+}
+
+static void test_group_left_by_two_threads_is_left_once(void **state)
+{
+	struct rdma_cm_event *event;
+
+	(void)state;
+	join(&event);
+	rcm_world_ack(event);
+	rcm_fake_ucma_before(leave_before_leave);
+	assert_int_equal(leave(), 0);
+	rcm_fake_ucma_before(NULL);
+	end_group();
+}
+
+static void test_group_left_waits_for_the_ack_of_its_event(void **state)
+{
+	struct rdma_cm_event *event;
+	unsigned before;
+
+	(void)state;
+	join(&event);
+	before = rcm_fake_ucma_count(RDMA_USER_CM_CMD_LEAVE_MCAST);
+	start(run_leave);
+	while (rcm_fake_ucma_count(RDMA_USER_CM_CMD_LEAVE_MCAST) == before)
+		sched_yield();
+	for (int i = 0; i < 100; i++)
+		sched_yield();
+	assert_int_equal(atomic_load(&result), 1);
+	rcm_world_ack(event);
+	assert_int_equal(finish(), 0);
+	end_group();
+}
+
+static void leave_before_attach(uint32_t command)
+{
+	(void)command;
+	assert_int_equal(leave(), 0);
+}
+
+/* The queue pair is not attached to a group that is left before its event is delivered. */
+static void test_group_left_before_its_event_attaches_nothing(void **state)
+{
+	(void)state;
+	join(NULL);
+	leave_before_attach(0);
+	rcm_world_expect_quiet();
+	end_group();
+}
+
+static void test_group_of_a_destroyed_id_is_left_by_nobody(void **state)
+{
+	(void)state;
+	join(NULL);
+	rcm_queues_destroy_qp(id);
+	rcm_id_ref(id);
+	assert_int_equal(rcm_id_destroy(id), 0);
+	assert_int_equal(leave(), -EADDRNOTAVAIL);
+	rcm_id_put(id);
+}
+
+/* ---- What a later kernel may say ---- */
+
+static void test_event_of_a_type_unknown_here_is_for_nobody(void **state)
+{
+	static const uint32_t types[] = {
+		RDMA_CM_EVENT_USER, RDMA_CM_EVENT_INTERNAL, RCM_EVENT_TYPES, RCM_EVENT_TYPES + 1, 31, 32, 33, UINT32_MAX,
+	};
+
+	(void)state;
+	id = rcm_world_id(RDMA_PS_TCP);
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+		rcm_fake_ucma_event_of(id->handle, types[i], 0);
+		rcm_world_expect_quiet();
+		assert_int_equal(atomic_load(&id->unacked[0]), 0);
+		assert_int_equal(atomic_load(&id->awaiting), 0);
+	}
+	assert_int_equal(rcm_id_destroy(id), 0);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, rcm_world_before, rcm_world_after)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_migration_waits_for_what_was_taken_from_the_old_channel_alone),
+		TEST(test_migration_follows_the_one_before_when_that_is_through),
+		TEST(test_migration_of_an_id_being_destroyed_is_refused),
+		TEST(test_migration_and_destroy_both_wait_for_one_ack),
+		TEST(test_migration_takes_the_event_of_every_state_along),
+		TEST(test_wait_on_a_synchronous_id_ends_when_it_is_destroyed),
+		TEST(test_wait_on_a_synchronous_id_ends_when_it_is_moved),
+		TEST(test_wait_for_a_request_ends_when_the_listener_is_destroyed),
+		TEST(test_event_of_a_wait_is_not_left_in_an_id_being_destroyed),
+		TEST(test_request_to_a_listener_being_destroyed_is_dropped),
+		TEST(test_group_left_by_two_threads_is_left_once),
+		TEST(test_group_left_waits_for_the_ack_of_its_event),
+		TEST(test_group_left_before_its_event_attaches_nothing),
+		TEST(test_group_of_a_destroyed_id_is_left_by_nobody),
+		TEST(test_event_of_a_type_unknown_here_is_for_nobody),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
