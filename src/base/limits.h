@@ -20,6 +20,7 @@ enum {
 	RCM_DNS_CHANNELS_MAX = 16,	/* c-ares channels by UDP, and as many by TCP; each a socket per name server */
 	RCM_HOSTS_BYTES_MAX = 16 << 20,	/* of a hosts file kept in memory; a larger one is left to glibc */
 	RCM_LOOK_MS = 1000,		/* how long the host's files count as unchanged where inotify(7) can't tell */
+	RCM_WATCH_IDLE_MS = 10000,	/* how long they are watched after the last name */
 	RCM_LOOK_WAIT_MS = 100,		/* how long a name waits for a look at files that were read before */
 	RCM_SERVICES_MAX = 1024,	/* service names whose port is remembered */
 	RCM_NSS_WORKERS = 8,		/* getaddrinfo() threads, only where nsswitch.conf needs them: for host

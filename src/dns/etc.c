@@ -25,8 +25,9 @@ static_assert((int)FILES <= (int)RCM_WATCH_PATHS_MAX, "a watch for each file");
  * LOOKING  a look is under way; whoever asks waits, but not long	(look_start)
  * OVERDUE  the look takes its time; what was read before is in force	(look_overdue)
  * SETTLED  what was read is in force					(look_done)
+ * RESTING  nobody asked for a while, and nothing is watched		(etc_rest)
  */
-enum etc_state { UNREAD, LOOKING, OVERDUE, SETTLED };
+enum etc_state { UNREAD, LOOKING, OVERDUE, SETTLED, RESTING };
 
 /* A look at the files, on the thread that reads. It owns all that it needs: its etc may be gone when it comes back. */
 struct look {
@@ -55,6 +56,8 @@ struct rcm_etc {
 	struct rcm_timer patience;
 	_Atomic(enum etc_state) state;
 	_Atomic(uint64_t) looked_at;		/* ns: when the last look that is over began */
+	_Atomic(uint64_t) asked_at;		/* ns: when somebody last wanted to know */
+	struct rcm_timer rest;
 };
 
 const struct rcm_etc_files rcm_etc_system = {
@@ -167,7 +170,7 @@ static int look_start(struct rcm_etc *etc)
 	memcpy(look->stamps, etc->stamps, sizeof(look->stamps));
 	etc->look = look;
 	/* Before the news are forgotten: whoever finds none from then on finds this. */
-	if (atomic_load(&etc->state) == SETTLED)
+	if (atomic_load(&etc->state) >= SETTLED)
 		atomic_store(&etc->state, LOOKING);
 	if (atomic_load(&etc->state) == LOOKING && etc->patience.state == RCM_TIMER_IDLE)
 		rcm_timer_start(etc->loop, &etc->patience, look->began + RCM_LOOK_WAIT_MS * RCM_NS_PER_MS,
@@ -204,6 +207,20 @@ static bool look_again(struct rcm_etc *etc)
 	return !look_start(etc);
 }
 
+/* Settled no more before the watch can't tell any more: see rcm_etc_is_settled(). */
+static void etc_rest(struct rcm_timer *timer)
+{
+	struct rcm_etc *etc = rcm_container(timer, struct rcm_etc, rest);
+	uint64_t due = atomic_load_explicit(&etc->asked_at, memory_order_relaxed) + RCM_WATCH_IDLE_MS * RCM_NS_PER_MS;
+
+	if (etc->loop->now < due) {
+		rcm_timer_start(etc->loop, &etc->rest, due, etc_rest);
+	} else if (atomic_load(&etc->state) == SETTLED) {
+		atomic_store(&etc->state, RESTING);
+		rcm_watch_rest(etc->watch);
+	}
+}
+
 static void look_done(struct rcm_job *job, int status)
 {
 	struct look *look = look_of(job);
@@ -224,19 +241,21 @@ static void look_done(struct rcm_job *job, int status)
 	/* What could not be read is read again for the next who asks. */
 	atomic_store(&etc->looked_at, status ? 0 : began);
 	atomic_store(&etc->state, etc->known ? SETTLED : UNREAD);
+	rcm_timer_start(etc->loop, &etc->rest, etc->loop->now + RCM_WATCH_IDLE_MS * RCM_NS_PER_MS, etc_rest);
 	etc->ops->settled(etc->arg, etc->known ? 0 : status == -ENFILE ? -EMFILE : status);
 }
 
-bool rcm_etc_is_settled(const struct rcm_etc *etc)
+bool rcm_etc_is_settled(struct rcm_etc *etc)
 {
 	/* In this order: see look_start(). */
 	bool news = rcm_watch_has_news(etc->watch);
 	enum etc_state state = atomic_load(&etc->state);
+	uint64_t now = rcm_clock_now();
 
+	atomic_store_explicit(&etc->asked_at, now, memory_order_relaxed);
 	if (state == OVERDUE)
 		return true;
-	return state == SETTLED && !news &&
-	       rcm_clock_now() - atomic_load(&etc->looked_at) < RCM_LOOK_MS * RCM_NS_PER_MS;
+	return state == SETTLED && !news && now - atomic_load(&etc->looked_at) < RCM_LOOK_MS * RCM_NS_PER_MS;
 }
 
 int rcm_etc_settle(struct rcm_etc *etc)
@@ -277,6 +296,7 @@ void rcm_etc_close(struct rcm_etc *etc)
 	if (!etc)
 		return;
 	rcm_timer_stop(etc->loop, &etc->patience);
+	rcm_timer_stop(etc->loop, &etc->rest);
 	rcm_workers_close(etc->workers);
 	rcm_watch_put(etc->watch);
 	free(etc);
@@ -288,6 +308,7 @@ void rcm_etc_abandon(struct rcm_etc *etc)
 	if (!etc)
 		return;
 	rcm_timer_stop(etc->loop, &etc->patience);
+	rcm_timer_stop(etc->loop, &etc->rest);
 	rcm_workers_abandon(etc->workers);
 	rcm_watch_put(etc->watch);
 	free(etc);

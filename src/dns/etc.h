@@ -48,7 +48,7 @@ int rcm_etc_open(struct rcm_loop *loop, const struct rcm_etc_files *files, const
 int rcm_etc_settle(struct rcm_etc *etc);
 
 /* Whether settle() would say 1. Any thread. */
-bool rcm_etc_is_settled(const struct rcm_etc *etc);
+bool rcm_etc_is_settled(struct rcm_etc *etc);
 
 /* NULL: nothing. Neither waits for a thread that reads. */
 void rcm_etc_close(struct rcm_etc *etc);

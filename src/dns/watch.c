@@ -23,7 +23,7 @@ enum {
 
 struct rcm_watch {
 	atomic_uint refs;
-	int fd;				/* < 0: there is no inotify */
+	atomic_int fd;			/* < 0: closed, or there is no inotify */
 	int files[RCM_WATCH_PATHS_MAX];	/* of each file the watch on its inode; < 0: none */
 };
 
@@ -34,9 +34,7 @@ int rcm_watch_open(struct rcm_watch **ret_watch)
 	if (!watch)
 		return -ENOMEM;
 	atomic_init(&watch->refs, 1);
-	watch->fd = rcm_fds_add(inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
-	for (int i = 0; i < RCM_WATCH_PATHS_MAX; i++)
-		watch->files[i] = -1;
+	atomic_init(&watch->fd, -1);
 	*ret_watch = watch;
 	return 0;
 }
@@ -51,8 +49,14 @@ void rcm_watch_put(struct rcm_watch *watch)
 {
 	if (!watch || atomic_fetch_sub_explicit(&watch->refs, 1, memory_order_acq_rel) != 1)
 		return;
-	rcm_fds_close(watch->fd);
+	rcm_watch_rest(watch);
 	free(watch);
+}
+
+/* A user may have 128 instances of inotify in all: whoever doesn't need one leaves it to others. */
+void rcm_watch_rest(struct rcm_watch *watch)
+{
+	rcm_fds_close(atomic_exchange(&watch->fd, -1));
 }
 
 bool rcm_watch_can_tell(const struct rcm_watch *watch)
@@ -128,10 +132,20 @@ static void watch_file(struct rcm_watch *watch, unsigned index, const char *file
 		inotify_rm_watch(watch->fd, before);
 }
 
+static void watch_wake(struct rcm_watch *watch)
+{
+	if (watch->fd >= 0)
+		return;
+	for (int i = 0; i < RCM_WATCH_PATHS_MAX; i++)
+		watch->files[i] = -1;
+	atomic_store(&watch->fd, rcm_fds_add(inotify_init1(IN_NONBLOCK | IN_CLOEXEC)));
+}
+
 void rcm_watch_renew(struct rcm_watch *watch, const char *const *paths, unsigned count)
 {
 	char news[4096];
 
+	watch_wake(watch);
 	if (watch->fd < 0)
 		return;
 	while (read(watch->fd, news, sizeof(news)) > 0)

@@ -8,15 +8,18 @@ enum { RCM_WATCH_PATHS_MAX = 8 };
 
 struct rcm_watch;
 
-/* A watch on nothing; where the kernel gives no inotify, one that can't tell. 0 or -ENOMEM. */
+/* A watch on nothing. 0 or -ENOMEM. */
 int rcm_watch_open(struct rcm_watch **ret_watch);
 
 /* Shared by reference: a thread that stands in renew() may come back late. put: NULL: nothing. */
 struct rcm_watch *rcm_watch_get(struct rcm_watch *watch);
 void rcm_watch_put(struct rcm_watch *watch);
 
-/* Whether it can tell anything at all. */
+/* Whether it can tell anything at all: it has been renewed, and the kernel gave an inotify. */
 bool rcm_watch_can_tell(const struct rcm_watch *watch);
+
+/* Gives the inotify back until the next renew(); from now on it can't tell. Not while a thread is in renew(). */
+void rcm_watch_rest(struct rcm_watch *watch);
 
 /*
  * Whether something happened to the files, or beside them, since the last renew() began. What is done to them by this

@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
+#include "fake_clock.h"
 #include "test.h"
 
 static char directory[] = "/tmp/rai-etc-XXXXXX", nsswitch[64], hosts[64], services[64], absent[64], made[64];
@@ -96,6 +97,19 @@ static bool is_somebody_reading(void)
 			fclose(file);
 	}
 	closedir(dir);
+	return is;
+}
+
+static bool is_inotify_open(void)
+{
+	char path[64], target[64] = "";
+	bool is = false;
+
+	for (int fd = 0; fd < 64 && !is; fd++) {
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+		is = readlink(path, target, sizeof(target) - 1) > 0 && !strcmp(target, "anon_inode:inotify");
+		memset(target, 0, sizeof(target));
+	}
 	return is;
 }
 
@@ -306,6 +320,30 @@ static void test_etc_abandoned_in_a_child_while_a_disk_is_dead(void **state)
 	assert_int_equal(settle(), 0);
 }
 
+/* A user has 128 instances of inotify for all processes. */
+static void test_etc_gives_its_inotify_back_when_nobody_asks_and_knows_all_the_same(void **state)
+{
+	(void)state;
+	assert_int_equal(settle(), 0);
+	assert_true(is_inotify_open());
+	rcm_fake_clock_use(rcm_clock_now());
+	rcm_fake_clock_advance((RCM_WATCH_IDLE_MS + 1) * RCM_NS_PER_MS);
+	/* Asked in between, it goes on. */
+	rcm_etc_is_settled(etc);
+	assert_int_equal(rcm_loop_turn(&loop, 0), 0);
+	assert_true(is_inotify_open());
+	rcm_fake_clock_advance((RCM_WATCH_IDLE_MS + 1) * RCM_NS_PER_MS);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(rcm_loop_turn(&loop, 0), 0);
+	assert_false(is_inotify_open());
+	assert_false(rcm_etc_is_settled(etc));
+	rcm_clock_replace(NULL);
+	write_file(hosts, "192.0.2.2 two\n");
+	assert_int_equal(settle(), 0);
+	assert_true(has("two"));
+	assert_true(is_inotify_open());
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -319,6 +357,7 @@ int main(void)
 		T(test_etc_that_can_not_be_read_leaves_what_was_read_before),
 		T(test_etc_that_could_never_be_read_is_told_as_an_error),
 		T(test_etc_abandoned_in_a_child_while_a_disk_is_dead),
+		T(test_etc_gives_its_inotify_back_when_nobody_asks_and_knows_all_the_same),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -131,9 +131,17 @@ static void test_watch_without_inotify_never_says_that_nothing_happened(void **s
 	none = (struct rlimit){ .rlim_max = before.rlim_max };
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
 	assert_int_equal(rcm_watch_open(&blind), 0);
+	assert_true(rcm_watch_has_news(blind));
+	rcm_watch_renew(blind, (const char *const[]){ file }, 1);
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
 	assert_false(rcm_watch_can_tell(blind));
+	assert_true(rcm_watch_has_news(blind));
+	/* By the next time there may be one. */
 	rcm_watch_renew(blind, (const char *const[]){ file }, 1);
+	assert_true(rcm_watch_can_tell(blind));
+	assert_false(rcm_watch_has_news(blind));
+	rcm_watch_rest(blind);
+	assert_false(rcm_watch_can_tell(blind));
 	assert_true(rcm_watch_has_news(blind));
 	rcm_watch_put(blind);
 }
