@@ -5,6 +5,7 @@
  */
 #include "vm.h"
 
+#include <pthread.h>
 #include <sched.h>
 #include <sys/wait.h>
 
@@ -42,16 +43,32 @@ static struct rdma_cm_id *sync_listener(void)
 	return listener;
 }
 
+/* What goes wrong in the client ends the test; it has said why. */
+static void *watch_client(void *arg)
+{
+	siginfo_t info = {.si_pid = 0};
+	pid_t child = (pid_t)(intptr_t)arg;
+
+	while (waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT) && errno == EINTR)
+		;
+	if (info.si_code != CLD_EXITED || info.si_status)
+		_exit(1);
+	return NULL;
+}
+
 /* The client, in a process of its own, on a synchronous id that has a route. */
 static pid_t start_client(struct rdma_cm_id *listener, void (*run)(struct rdma_cm_id *id))
 {
 	uint16_t port = ntohs(rdma_get_src_port(listener));
 	struct rdma_cm_id *id;
+	pthread_t watcher;
 	pid_t child = fork();
 
 	CHECK(child >= 0);
-	if (child)
+	if (child) {
+		CHECK_EQ(pthread_create(&watcher, NULL, watch_client, (void *)(intptr_t)child), 0);
 		return child;
+	}
 	enter_far();
 	TRY(rdma_create_id(NULL, &id, NULL, RDMA_PS_TCP));
 	TRY(rdma_resolve_addr(id, NULL, vm_sockaddr(NEAR, port), VM_STEP_MS));
