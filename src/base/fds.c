@@ -91,7 +91,7 @@ static void fds_fork_child(void) RCM_UNCHECKED
 	for (unsigned word = 0; word < words; word++)
 		for (; own[word]; own[word] &= own[word] - 1)
 			close((int)(word * BITS) + __builtin_ctzll(own[word]));
-	rcm_lock_init(&lock);
+	rcm_lock_release(&lock);
 }
 
 __attribute__((constructor)) static void fds_watch_forks(void)

@@ -39,12 +39,12 @@ static void fork_parent(void) RCM_UNCHECKED
 	}
 }
 
-/* Locks are made anew, not released: threads that aren't here may be waiting for them. */
-static void fork_child(void)
+/* The one thread that is here is the one that took them. Whoever waits for them isn't here, and is woken in vain. */
+static void fork_child(void) RCM_UNCHECKED
 {
 	for (int i = RCM_FORK_PLACES - 1; i >= 0; i--) {
 		if (places[i].lock)
-			rcm_lock_init(places[i].lock);
+			rcm_lock_release(places[i].lock);
 		if (places[i].fork)
 			places[i].fork->child();
 	}

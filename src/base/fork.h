@@ -23,5 +23,5 @@ struct rcm_fork {
 /* For a constructor, once a place. What is given has to stay. */
 void rcm_fork_watch(enum rcm_fork_place place, const struct rcm_fork *fork);
 
-/* The same for nothing but a lock, which the child gets anew. */
+/* The same for nothing but a lock. */
 void rcm_fork_watch_lock(enum rcm_fork_place place, struct rcm_lock *lock);

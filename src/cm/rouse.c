@@ -54,8 +54,8 @@ static void rouse_fork_parent(void) RCM_UNCHECKED
 /* The parent's is closed by then, and nobody waits in the child. */
 static void rouse_fork_child(void) RCM_UNCHECKED
 {
-	rcm_lock_init(&lock);
 	rouse_fd = -1;
+	rcm_lock_release(&lock);
 }
 
 __attribute__((constructor)) static void rouse_watch_forks(void)

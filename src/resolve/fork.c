@@ -40,23 +40,18 @@ static void engine_fork_parent(void) RCM_UNCHECKED
 	rcm_lock_release(&engine->starting);
 }
 
-/* Not released but made anew: the engine's thread, which isn't here, may stand in the door. */
+/* What the forking thread holds is given back. The door isn't its: the engine's thread, which isn't here, may stand in
+ * it. */
 static void engine_fork_child(void) RCM_UNCHECKED
 {
 	struct rcm_engine *engine = rcm_engine_the();
 
 	engine->loop.epfd = -1;
-	if (engine->dns)
-		engine->backends.dns->fork_done(engine->dns);
-	rcm_lock_release(&engine->reach_lock);
-	rcm_lock_release(&engine->cache.lock);
-	rcm_lock_init(&engine->box);
-	rcm_lock_init(&engine->gate);
-	rcm_lock_init(&engine->door);
-	rcm_lock_init(&engine->starting);
 	atomic_store(&engine->asleep, false);
 	if (atomic_load(&engine->life) == RCM_ENGINE_RUNNING)
 		atomic_store(&engine->life, RCM_ENGINE_FORKED);
+	rcm_lock_init(&engine->door);
+	engine_fork_parent();
 }
 
 __attribute__((constructor)) static void engine_watch_forks(void)
