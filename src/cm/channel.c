@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -61,6 +62,7 @@ static int channel_open(bool sync, struct rcm_channel **ret_channel) RCM_UNCHECK
 	}
 	atomic_init(&channel->refs, 1);
 	rcm_lock_init(&channel->lock);
+	rcm_lock_init(&channel->reading);
 	pthread_cond_init(&channel->left, NULL);
 	sem_init(&channel->own, 0, 0);
 	TAILQ_INIT(&channel->queue);
@@ -92,6 +94,7 @@ void rcm_channel_put(struct rcm_channel *channel) RCM_UNCHECKED
 		return;
 	pthread_cond_destroy(&channel->left);
 	rcm_lock_done(&channel->lock);
+	rcm_lock_done(&channel->reading);
 	sem_destroy(&channel->own);
 	free(channel->spare);
 	free(channel);
@@ -206,13 +209,25 @@ static int read_kernel_locked(struct rcm_channel *channel) RCM_REQUIRES(channel-
 	return 0;
 }
 
+/* With the descriptor's reading to itself: what is there stays there until it is read. */
+static int read_bare_locked(struct rcm_channel *channel, struct rcm_kernel_event **spare)
+	RCM_REQUIRES(channel->reading)
+{
+	struct pollfd p = { .fd = channel->ucma.fd, .events = POLLIN };
+
+	rcm_lock_assert_held(&channel->reading);
+	return poll(&p, 1, 0) == 1 ? read_kernel(channel, spare) : -EAGAIN;
+}
+
 int rcm_channel_read_bare(struct rcm_channel *channel)
 {
 	struct rcm_kernel_event *read = NULL;
 	int cancel, ret;
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	ret = read_kernel(channel, &read);
+	rcm_lock_acquire(&channel->reading);
+	ret = read_bare_locked(channel, &read);
+	rcm_lock_release(&channel->reading);
 	if (ret) {
 		free(read);
 	} else {
@@ -420,6 +435,8 @@ void rcm_channel_close(struct rcm_channel *channel)
 	rcm_event_discard_all(&rest);
 	rcm_lock_acquire(&channel->lock);
 	close_descriptors(channel);
+	if (channel->own_awaited)
+		sem_post(&channel->own);
 	rcm_lock_release(&channel->lock);
 	rcm_channel_put(channel);
 }

@@ -25,6 +25,7 @@ struct rcm_channel {
 	struct rcm_ucma ucma;			/* fd -1: no kernel side */
 	atomic_bool bare;			/* pub.fd is ucma.fd; changes to false, under lock, and never back */
 	sem_t own;				/* rung where own_awaited */
+	struct rcm_lock reading;		/* a reader of a bare descriptor at a time; leaf */
 	struct rcm_lock lock;			/* leaf, but for the id table's */
 	pthread_cond_t left;			/* the last of users is gone */
 
@@ -55,8 +56,7 @@ int rcm_channel_new_sync(struct rcm_channel **ret_channel);
 /* No longer bare: events of the library's own will show on pub.fd, too. 0; -EMFILE, -ENFILE, -ENOMEM: as it was. */
 int rcm_channel_cover(struct rcm_channel *channel);
 
-/* Reads an event of the kernel's into the queue of a bare channel, as its descriptor says waiting for it or not. 0,
- * -EAGAIN, what GET_EVENT said. */
+/* Reads an event of the kernel's into the queue of a bare channel. 0, -EAGAIN: there is none; what GET_EVENT said. */
 int rcm_channel_read_bare(struct rcm_channel *channel);
 
 /* Whether posting rings channel->own from now on. */

@@ -150,6 +150,36 @@ static void test_sync_kernel_event_is_got_without_more_descriptors(void **state)
 	assert_true(channel->bare);
 }
 
+static void *get_one(void *arg)
+{
+	struct rcm_event *event;
+
+	*(int *)arg = rcm_channel_get(channel, &event);
+	if (!*(int *)arg)
+		rcm_event_ack(event);
+	return NULL;
+}
+
+enum { READERS = 4 };
+
+/* One event, and each of them sees it coming: the others go on waiting for whatever is next. */
+static void test_sync_readers_of_one_event_wait_for_the_next_of_any_kind(void **state)
+{
+	pthread_t threads[READERS];
+	int rets[READERS];
+
+	(void)state;
+	rcm_fake_ucma_event_of(id->handle, RDMA_CM_EVENT_ESTABLISHED, 0);
+	for (int i = 0; i < READERS; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, get_one, &rets[i]), 0);
+	for (int i = 1; i < READERS; i++)
+		write_user((uint64_t)i);
+	for (int i = 0; i < READERS; i++) {
+		pthread_join(threads[i], NULL);
+		assert_int_equal(rets[i], 0);
+	}
+}
+
 static void test_sync_user_event_shows_under_the_same_number(void **state)
 {
 	int fd = channel->pub.fd;
@@ -206,16 +236,6 @@ static void test_sync_with_o_nonblock_gets_the_kernels_event_later(void **state)
 static void *complete_connect(void *arg)
 {
 	*(int *)arg = rcm_sync_complete(id, RCM_SYNC_CONNECT);
-	return NULL;
-}
-
-static void *get_one(void *arg)
-{
-	struct rcm_event *event;
-
-	*(int *)arg = rcm_channel_get(channel, &event);
-	if (!*(int *)arg)
-		rcm_event_ack(event);
 	return NULL;
 }
 
@@ -325,6 +345,7 @@ int main(void)
 		TEST(test_sync_resolution_that_ends_before_the_wait_needs_none_either),
 		TEST(test_sync_resolution_of_its_asynchronous_time_shows),
 		TEST(test_sync_kernel_event_is_got_without_more_descriptors),
+		TEST(test_sync_readers_of_one_event_wait_for_the_next_of_any_kind),
 		TEST(test_sync_user_event_shows_under_the_same_number),
 		TEST(test_sync_without_a_descriptor_left_refuses_the_user_event),
 		TEST(test_sync_with_o_nonblock_shows_the_resolution_that_comes_later),
