@@ -65,7 +65,7 @@ static void link_free(struct rcm_sa *sa, struct rcm_link *link)
 	free(link);
 }
 
-/* Ports come and go: one that has no question under way makes room for another. */
+/* Ports come and go: one that has no question and no callback under way makes room for another. */
 static int client_make_room(struct rcm_sa *sa)
 {
 	struct rcm_link *link;
@@ -84,20 +84,15 @@ static int client_make_room(struct rcm_sa *sa)
 /* It is known by the GID that it is asked by, which may be any of the port's. */
 static int link_new(struct rcm_sa *sa, const struct rcm_gid *gid, struct rcm_link **ret_link)
 {
-	struct rcm_sa_port port;
 	struct rcm_link *link;
-	int ret;
+	int ret = client_make_room(sa);
 
-	ret = sa->umad->find(gid, &port);
-	if (!ret)
-		ret = client_make_room(sa);
 	if (ret)
 		return ret;
 	link = calloc(1, sizeof(*link));
 	if (!link)
 		return -ENOMEM;
-	port.gid = *gid;
-	rcm_link_init(link, sa->loop, sa->umad, &port, &sa->stats);
+	rcm_link_init(link, sa->loop, sa->umad, gid, &sa->stats);
 	LIST_INSERT_HEAD(&sa->links, link, entry);
 	sa->link_count++;
 	*ret_link = link;
@@ -110,11 +105,6 @@ static int link_get(struct rcm_sa *sa, const struct rcm_gid *gid, struct rcm_lin
 	struct rcm_link *link = link_by_gid(sa, gid);
 	int ret;
 
-	/* Where it was closed the port is looked up anew: its device may have come back under another name. */
-	if (link && !link->umad && !link->active) {
-		link_free(sa, link);
-		link = NULL;
-	}
 	if (!link) {
 		ret = link_new(sa, gid, &link);
 		if (ret)

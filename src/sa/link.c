@@ -12,11 +12,12 @@
 /* How long an address read from sysfs is believed, and how long the kernel may be late with its news. */
 #define ADDRESS_NS (1 * RCM_NS_PER_S)
 #define LATE_NS (100 * RCM_NS_PER_MS)
+#define REST_NS (20 * RCM_NS_PER_MS)	/* without memory for a message, until it is looked at again */
 
 void rcm_link_init(struct rcm_link *link, struct rcm_loop *loop, const struct rcm_umad_ops *ops,
-		   const struct rcm_sa_port *port, struct rcm_sa_stats *stats)
+		   const struct rcm_gid *gid, struct rcm_sa_stats *stats)
 {
-	*link = (struct rcm_link){ .loop = loop, .ops = ops, .port = *port, .stats = stats };
+	*link = (struct rcm_link){ .loop = loop, .ops = ops, .port.gid = *gid, .stats = stats };
 	TAILQ_INIT(&link->waiting);
 	if (getrandom(&link->random, sizeof(link->random), GRND_NONBLOCK) != sizeof(link->random))
 		link->random = rcm_clock_now();
@@ -74,11 +75,13 @@ static void slots_expire(struct rcm_timer *timer)
 	struct rcm_link *link = rcm_container(timer, struct rcm_link, slots_timer);
 	uint64_t now = rcm_clock_now();
 
+	rcm_link_hold(link);
 	for (unsigned i = 0; i < RCM_SA_WINDOW; i++)
 		if (link->slots[i].tid && !link->slots[i].txn && link->slots[i].until <= now)
 			rcm_link_release(link, &link->slots[i]);
 	slots_watch(link);
 	rcm_link_pump(link);
+	rcm_link_drop(link);
 }
 
 void rcm_link_orphan(struct rcm_link *link, struct rcm_slot *slot)
@@ -90,6 +93,7 @@ void rcm_link_orphan(struct rcm_link *link, struct rcm_slot *slot)
 static void link_close_device(struct rcm_link *link)
 {
 	rcm_source_remove(&link->source);
+	rcm_timer_stop(link->loop, &link->source_timer);
 	rcm_timer_stop(link->loop, &link->slots_timer);
 	link->ops->close(link->umad);
 	link->umad = NULL;
@@ -135,6 +139,28 @@ static void take_message(struct rcm_link *link, const struct rcm_umad_message *m
 		rcm_txn_answered(txn, message->mad, message->len);
 }
 
+static void link_readable(struct rcm_source *source, uint32_t events);
+
+static void link_resume(struct rcm_timer *timer)
+{
+	struct rcm_link *link = rcm_container(timer, struct rcm_link, source_timer);
+	int ret = rcm_source_add(link->loop, &link->source, link->ops->fd(link->umad), RCM_READABLE, link_readable);
+
+	if (!ret)
+		return;
+	rcm_link_hold(link);
+	device_lost(link, ret);
+	rcm_link_pump(link);
+	rcm_link_drop(link);
+}
+
+/* The message stays in the kernel, so the descriptor stays readable: looking at it again at once would be a spin. */
+static void link_rest(struct rcm_link *link)
+{
+	rcm_source_remove(&link->source);
+	rcm_timer_start(link->loop, &link->source_timer, rcm_clock_now() + REST_NS, link_resume);
+}
+
 static void link_readable(struct rcm_source *source, uint32_t events)
 {
 	struct rcm_link *link = rcm_container(source, struct rcm_link, source);
@@ -143,6 +169,8 @@ static void link_readable(struct rcm_source *source, uint32_t events)
 	struct rcm_umad_message message;
 	int ret = 0;
 
+	/* What is told from here may end the last question, and ask another that wants this link's place. */
+	rcm_link_hold(link);
 	for (unsigned i = 0; i < most && !ret && link->umad; i++) {
 		ret = link->ops->recv(link->umad, &message);
 		if (!ret || ret == -EMSGSIZE)
@@ -150,9 +178,22 @@ static void link_readable(struct rcm_source *source, uint32_t events)
 	}
 	if (link->umad && (!ret || ret == -EAGAIN) && (events & (RCM_BROKEN | RCM_HANGUP)))
 		ret = -EIO;
-	if (link->umad && ret && ret != -EAGAIN && ret != -ENOMEM)
+	if (link->umad && ret == -ENOMEM)
+		link_rest(link);
+	else if (link->umad && ret && ret != -EAGAIN)
 		device_lost(link, ret);
 	rcm_link_pump(link);
+	rcm_link_drop(link);
+}
+
+/* Where the port was closed its device may have come back under another name. */
+static int link_find(struct rcm_link *link)
+{
+	struct rcm_gid gid = link->port.gid;
+	int ret = link->ops->find(&gid, &link->port);
+
+	link->port.gid = gid;
+	return ret;
 }
 
 int rcm_link_open(struct rcm_link *link)
@@ -161,6 +202,9 @@ int rcm_link_open(struct rcm_link *link)
 
 	if (link->umad)
 		return 0;
+	ret = link_find(link);
+	if (ret)
+		return ret;
 	ret = link->ops->open(&link->port, &link->umad);
 	if (ret)
 		return ret == -EPERM ? -EACCES : ret;

@@ -222,6 +222,8 @@ static void timer_fired(struct rcm_timer *timer)
 	struct rcm_txn *txn = rcm_container(timer, struct rcm_txn, timer);
 	struct rcm_link *link = txn->link;
 
+	/* Whoever is told may ask again, and the link be the one to make room. */
+	rcm_link_hold(link);
 	if (txn->state == RCM_TXN_FAILED && txn->failure != -ETIMEDOUT) {
 		finish_local(txn, txn->failure);
 	} else if (txn->state == RCM_TXN_FAILED || rcm_clock_now() >= txn->deadline) {
@@ -233,6 +235,7 @@ static void timer_fired(struct rcm_timer *timer)
 		txn_queue(txn);
 	}
 	rcm_link_pump(link);
+	rcm_link_drop(link);
 }
 
 void rcm_txn_start(struct rcm_link *link, struct rcm_txn *txn, uint64_t deadline, rcm_txn_done_fn *done)

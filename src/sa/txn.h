@@ -34,10 +34,11 @@ struct rcm_link {
 	uint64_t address_until;		/* ns; believed until then */
 	struct rcm_slot slots[RCM_SA_WINDOW];
 	unsigned used;			/* slots */
-	unsigned active;		/* transactions started and not done */
+	unsigned active;		/* transactions started and not done, and callbacks of its own that run */
 	struct rcm_txn_list waiting;	/* for a slot, first come first served */
 	struct rcm_timer slots_timer;	/* for slots nobody waits for */
 	struct rcm_timer idle_timer;
+	struct rcm_timer source_timer;	/* without memory for a message: until it is read */
 	uint32_t last_tid;
 	uint64_t random;
 	struct rcm_sa_stats *stats;	/* the owner's */
@@ -68,11 +69,12 @@ struct rcm_txn {
 	rcm_txn_done_fn *done;
 };
 
-/* A link that isn't open yet; ops and stats have to outlive it. */
+/* A link of the port that has this GID, not open yet; ops and stats have to outlive it. */
 void rcm_link_init(struct rcm_link *link, struct rcm_loop *loop, const struct rcm_umad_ops *ops,
-		   const struct rcm_sa_port *port, struct rcm_sa_stats *stats);
+		   const struct rcm_gid *gid, struct rcm_sa_stats *stats);
 
-/* Opens its port, where that isn't open. 0 or -errno. It is closed again after RCM_SA_IDLE_MS without questions. */
+/* Finds its port and opens it, where that isn't open. 0 or -errno. It is closed again after RCM_SA_IDLE_MS without
+ * questions. */
 int rcm_link_open(struct rcm_link *link);
 
 /* Closes the port; its transactions must have been cancelled. */
@@ -104,7 +106,8 @@ int rcm_link_look_again(struct rcm_link *link);
 void rcm_link_release(struct rcm_link *link, struct rcm_slot *slot);
 void rcm_link_orphan(struct rcm_link *link, struct rcm_slot *slot);
 
-/* A transaction began or ended. */
+/* A transaction began or ended; a callback of the link's or a transaction's began or ended. While any is held the link
+ * is its own: its owner frees it only where active is 0. */
 void rcm_link_hold(struct rcm_link *link);
 void rcm_link_drop(struct rcm_link *link);
 

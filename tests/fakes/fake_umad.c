@@ -102,6 +102,7 @@ static int fake_recv(struct rcm_umad *umad, struct rcm_umad_message *ret_message
 	eventfd_t one;
 	int ret = rcm_fake_umad.recv_ret;
 
+	rcm_fake_umad.recvs++;
 	if (ret && ret != -EMSGSIZE)
 		return ret;
 	if (umad->head == umad->tail)

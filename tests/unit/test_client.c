@@ -336,6 +336,46 @@ static void test_client_makes_room_for_more_ports_than_it_keeps(void **state)
 	assert_int_equal(rcm_fake_umad.open_now, RCM_SA_PORTS_MAX);
 }
 
+/* Asks through a port that isn't open yet, while the link that tells is still at work. */
+static int told_ask;
+
+static void ask_another(void *arg, const struct rcm_sa_answer *answer)
+{
+	struct rcm_sa_query *query;
+
+	(void)answer;
+	told_ask = ask(RCM_SA_PORTS_MAX + 1, "other", arg, &query);
+}
+
+static void test_client_told_of_an_outcome_can_not_free_the_link_that_tells(void **state)
+{
+	struct rcm_sa_service_query q = { .port = port_gid(1), .by_name = true, .service_name = "disk",
+					  .deadline = rcm_clock_now() + RCM_NS_PER_MS };
+	struct heard h = { 0 };
+	struct rcm_sa_query *query;
+
+	(void)state;
+	for (unsigned i = 2; i <= RCM_SA_PORTS_MAX; i++) {
+		assert_int_equal(ask(i, "disk", &h, &query), 0);
+		rcm_fake_umad_sent();
+	}
+	/* By its timer, by an answer. */
+	for (unsigned i = 0; i < 2; i++) {
+		struct rcm_fake_sent sent;
+
+		assert_int_equal(rcm_sa_umad.service(sa, &q, ask_another, &h, &query), 0);
+		sent = rcm_fake_umad_sent();
+		told_ask = 1;
+		if (i)
+			rcm_fake_umad_answer(&sent, 0x0300, 0, NULL, 0);
+		else
+			rcm_fake_clock_advance(2 * RCM_NS_PER_MS);
+		turn();
+		assert_int_equal(told_ask, -EMFILE);
+		q.deadline = 0;
+	}
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -355,6 +395,7 @@ int main(void)
 		TEST(test_client_counts_questions_and_repeats),
 		TEST(test_client_finds_a_device_that_came_back_under_another_name),
 		TEST(test_client_makes_room_for_more_ports_than_it_keeps),
+		TEST(test_client_told_of_an_outcome_can_not_free_the_link_that_tells),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -52,7 +52,7 @@ static void answer(const struct rcm_fake_sent *sent)
 
 static int setup(void **state)
 {
-	struct rcm_sa_port port = { .device = "fake0", .number = 1 };
+	const struct rcm_gid port = { { 0xfe, 0x80, [15] = 1 } };
 
 	(void)state;
 	heard = 0;
@@ -278,6 +278,24 @@ static void test_link_that_may_not_be_opened_is_eacces(void **state)
 	assert_int_equal(rcm_link_open(&link), -EACCES);
 }
 
+/* The message stays in the kernel, whose descriptor stays readable. */
+static void test_link_without_memory_for_a_message_rests_and_then_reads_it(void **state)
+{
+	struct rcm_fake_sent sent;
+
+	(void)state;
+	start(0, 4000);
+	sent = rcm_fake_umad_sent();
+	answer(&sent);
+	rcm_fake_umad.recv_ret = -ENOMEM;
+	for (unsigned i = 0; i < 10; i++)
+		turn();
+	assert_int_equal(rcm_fake_umad.recvs, 1);
+	rcm_fake_umad.recv_ret = 0;
+	pass_ms(100);
+	assert_int_equal(statuses[0], 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -294,6 +312,7 @@ int main(void)
 		TEST(test_link_answer_that_is_too_large_fails_its_question_alone),
 		TEST(test_link_without_questions_closes_its_port_and_opens_it_for_the_next),
 		TEST(test_link_that_may_not_be_opened_is_eacces),
+		TEST(test_link_without_memory_for_a_message_rests_and_then_reads_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

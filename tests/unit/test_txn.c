@@ -70,7 +70,7 @@ static void answer(uint16_t status)
 
 static int setup(void **state)
 {
-	struct rcm_sa_port port = { .device = "fake0", .number = 1 };
+	const struct rcm_gid port = { { 0xfe, 0x80, [15] = 1 } };
 
 	(void)state;
 	memset(&heard, 0, sizeof(heard));
