@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <rdma/rai.h>
+#include <unistd.h>
 
 #include "api/api.h"
 #include "api/door.h"
@@ -44,6 +45,10 @@ int rdma_get_cm_event(struct rdma_event_channel *channel, struct rdma_cm_event *
 		return rcm_result(-EINVAL);
 	rcm_engine_enter();
 	ret = rcm_channel_get(rcm_channel_of(channel), &taken);
+	/* The channel was destroyed. A reader that was left waiting doesn't come back from librdmacm either: programs
+	 * whose main thread ends meanwhile, as rping, take an error for theirs. */
+	while (ret == -ECANCELED)
+		pause();
 	if (!ret)
 		*event = &taken->pub;
 	return rcm_result(ret);

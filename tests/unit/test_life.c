@@ -241,6 +241,33 @@ static void test_wait_on_a_synchronous_id_ends_when_it_is_moved(void **state)
 	assert_int_equal(rcm_id_destroy(id), 0);
 }
 
+static void *run_get_event(void *channel)
+{
+	struct rdma_cm_event *event;
+
+	rdma_get_cm_event(channel, &event);
+	return NULL;
+}
+
+/* As with librdmacm; rping's event thread, left waiting, would end the program with an error. */
+static void test_reader_whose_channel_is_destroyed_does_not_come_back(void **state)
+{
+	struct rcm_channel *channel;
+	void *how;
+
+	(void)state;
+	assert_int_equal(rcm_channel_new(&channel), 0);
+	rcm_channel_ref(channel);
+	assert_int_equal(pthread_create(&thread, NULL, run_get_event, &channel->pub), 0);
+	while (!is_waited_for(channel))
+		sched_yield();
+	rcm_channel_close(channel);
+	assert_int_equal(pthread_cancel(thread), 0);
+	assert_int_equal(pthread_join(thread, &how), 0);
+	assert_ptr_equal(how, PTHREAD_CANCELED);
+	rcm_channel_put(channel);
+}
+
 static void *run_get_request(void *arg)
 {
 	struct rcm_id *request;
@@ -442,6 +469,7 @@ int main(void)
 		TEST(test_migration_takes_the_event_of_every_state_along),
 		TEST(test_wait_on_a_synchronous_id_ends_when_it_is_destroyed),
 		TEST(test_wait_on_a_synchronous_id_ends_when_it_is_moved),
+		TEST(test_reader_whose_channel_is_destroyed_does_not_come_back),
 		TEST(test_wait_for_a_request_ends_when_the_listener_is_destroyed),
 		TEST(test_event_of_a_wait_is_not_left_in_an_id_being_destroyed),
 		TEST(test_request_to_a_listener_being_destroyed_is_dropped),
