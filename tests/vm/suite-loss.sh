@@ -4,13 +4,14 @@
 # Soft-RoCE sends in other namespaces than the first since Linux 7. A message is a MAD: its attribute is told by the 16
 # bits after the headers of IPv4 (20 bytes), UDP (8), BTH (12), DETH (8), and 16 of the MAD's own.
 
-# loses NETNS LINK ATTRIBUTE...: drops these messages, of those that LINK sends. "near" is the first namespace.
+# loses NETNS LINK ATTRIBUTE...: drops these messages, of those that LINK receives: who sends them isn't to know. "near"
+# is the first namespace.
 loses() {
 	local in=() link=$2 attribute
 	[ "$1" = near ] || in=(ip netns exec "$1")
 	shift 2
 	for attribute in "$@"; do
-		"${in[@]}" tc filter add dev "$link" egress protocol ip u32 match u16 "$attribute" 0xffff at 64 action drop
+		"${in[@]}" tc filter add dev "$link" ingress protocol ip u32 match u16 "$attribute" 0xffff at 64 action drop
 	done
 }
 
@@ -28,18 +29,18 @@ tc qdisc add dev n0 clsact
 ip netns exec far tc qdisc add dev n1 clsact
 
 MRA=0x0011 REJ=0x0012 REP=0x0013 RTU=0x0014 DREQ=0x0015
-loses far n1 $RTU
+loses near n0 $RTU
 loss_test test_accept_ends_when_the_peer_disconnects_and_its_rtu_was_lost
-ip netns exec far tc filter del dev n1 egress
+tc filter del dev n0 ingress
 
 # The others end when the kernel has tried often enough, after more than a minute: all at once.
 rm -f /run/loss.ready /run/loss.go
 mkfifo /run/loss.go
 loss_test test_disconnect_ends_when_the_dreq_is_lost &
 wait_for 30 test -e /run/loss.ready
-loses far n1 $DREQ
-loses near n0 $MRA $REJ $REP
-echo > /run/loss.go
+loses near n0 $DREQ
+loses far n1 $MRA $REJ $REP
+[ ! -e /run/loss.ready ] || echo > /run/loss.go
 loss_test test_connect_and_accept_end_when_the_rep_is_lost &
 loss_test test_connect_ends_when_the_reject_is_lost &
 wait
