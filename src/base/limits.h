@@ -12,12 +12,18 @@ enum {
 	RCM_TTL_MAX_S = 3600,		/* longest time an answer is kept, whatever its TTL says */
 	RCM_TTL_NEGATIVE_S = 1,		/* how long "no such name" is kept */
 	/*
-	 * Names at the name servers have 128 places. One that is unanswered for four usual round trips (5 to 50 ms;
-	 * 10 ms while none is known) gives its place to the next and waits on. A c-ares channel takes so many names,
-	 * of two questions each: 2,048 by UDP in all, or 4,080 of one question, for one address family.
+	 * Names (of two questions, A and AAAA) under way to one name server: at first 128 have a place, more while
+	 * answers come as soon as ever, half as many where they stay out. One that is unanswered for four usual round
+	 * trips (1 to 50 ms; 10 ms while none is known) gives its place to the next and waits on.
 	 */
-	RCM_DNS_WINDOW = 128,		/* places, and names of two questions a channel */
-	RCM_DNS_CHANNELS_MAX = 16,	/* c-ares channels by UDP, and as many by TCP; each a socket per name server */
+	RCM_DNS_WINDOW = 128,		/* places at first */
+	RCM_DNS_WINDOW_MIN = 64,
+	RCM_DNS_IN_FLIGHT = 4096,	/* in all, those without a place too; more wait */
+	RCM_DNS_SOCKETS = 16,		/* UDP sockets to one name server */
+	RCM_DNS_SOCKET_QUESTIONS = 256,	/* asked from one port, before another takes over */
+	RCM_DNS_CONNECTIONS = 8,	/* TCP connections to one name server */
+	RCM_DNS_IDLE_MS = 5000,		/* a UDP socket without a question is closed after so long, */
+	RCM_DNS_TCP_IDLE_MS = 200,	/* a TCP connection much sooner: some servers serve one at a time */
 	RCM_HOSTS_BYTES_MAX = 16 << 20,	/* of a hosts file kept in memory; a larger one is left to glibc */
 	RCM_LOOK_MS = 1000,		/* how long the host's files count as unchanged where inotify(7) can't tell */
 	RCM_WATCH_IDLE_MS = 10000,	/* how long they are watched after the last name */

@@ -15,7 +15,6 @@ struct rcm_dns_query {
 	const char *name;
 	int family;			/* AF_INET, AF_INET6 or AF_UNSPEC */
 	enum rcm_dns_source source;
-	uint32_t timeout_ms;		/* how long the caller waits; 0: no limit. A hint: it has a timer of its own */
 };
 
 /* An address without a port: in.sin_port and in6.sin6_port are 0; sin6_scope_id is kept. */
@@ -34,6 +33,7 @@ struct rcm_dns_answer {
 	const union rcm_dns_address *addresses;	/* all, in RFC 6724 order as getaddrinfo() on this host gives them */
 	const char *canonname;		/* or NULL */
 	const char *text;		/* failures: step and reason ("name server 192.0.2.1 is silent"), or NULL */
+	int missing;			/* a family whose addresses aren't in it, as it stayed silent; 0: none */
 };
 
 typedef void rcm_dns_done_fn(void *arg, const struct rcm_dns_answer *answer);
@@ -83,6 +83,9 @@ struct rcm_dns_ops {
 	 * *ret_lookup is valid until done is called or cancel() was. Waits for nothing. */
 	int (*start)(struct rcm_dns *dns, const struct rcm_dns_query *query, rcm_dns_done_fn *done, void *arg,
 		     struct rcm_dns_lookup **ret_lookup);
+
+	/* What has been found so far, to someone whose time is over, at once; the lookup goes on. False: nothing. */
+	bool (*partial)(struct rcm_dns *dns, struct rcm_dns_lookup *lookup, rcm_dns_done_fn *done, void *arg);
 
 	/* done will not be called any more. */
 	void (*cancel)(struct rcm_dns *dns, struct rcm_dns_lookup *lookup);

@@ -18,6 +18,8 @@ static const struct {
 	[RCM_DNS_FORMERR] = { -EIO, EAI_FAIL, "did not understand the question (FORMERR)" },
 	[RCM_DNS_NOTIMP] = { -EIO, EAI_FAIL, "does not do such questions (NOTIMP)" },
 	[RCM_DNS_REFUSED] = { -EIO, EAI_AGAIN, "refused to answer (REFUSED)" },
+	[RCM_DNS_OTHER_RCODE] = { -EIO, EAI_FAIL, "answered with an error of another kind" },
+	[RCM_DNS_LAME] = { -EIO, EAI_AGAIN, "knows nothing of that name, and asks nobody else" },
 	[RCM_DNS_SERVFAIL] = { -EAGAIN, EAI_AGAIN, "failed for now (SERVFAIL)" },
 	[RCM_DNS_MALFORMED] = { -EIO, EAI_FAIL, "sent a malformed answer" },
 	[RCM_DNS_UNREACHABLE] = { -EAGAIN, EAI_AGAIN, "can't be reached" },
@@ -25,6 +27,7 @@ static const struct {
 	[RCM_DNS_CUT_UNREACHABLE] = { -EAGAIN, EAI_AGAIN, "sent a truncated answer, and can't be reached by TCP" },
 	[RCM_DNS_CUT_TIMEOUT] = { -ETIMEDOUT, EAI_AGAIN, "sent a truncated answer, and none by TCP in time" },
 	[RCM_DNS_NOFILE] = { -EMFILE, EAI_SYSTEM, "was not asked: out of file descriptors" },
+	[RCM_DNS_NORANDOM] = { -EIO, EAI_SYSTEM, "was not asked: no random numbers to be had" },
 	[RCM_DNS_NOMEM] = { -ENOMEM, EAI_MEMORY, "was not asked: out of memory" },
 	[RCM_DNS_FOUND] = { 0, 0, "answered" },
 };

@@ -17,6 +17,8 @@ enum rcm_dns_verdict {
 	RCM_DNS_FORMERR,		/* rcodes of RFC 1035 4.1.1 */
 	RCM_DNS_NOTIMP,
 	RCM_DNS_REFUSED,
+	RCM_DNS_OTHER_RCODE,
+	RCM_DNS_LAME,			/* knows nothing of that name, and asks nobody */
 	RCM_DNS_SERVFAIL,
 	RCM_DNS_MALFORMED,		/* an answer that can't be read */
 	RCM_DNS_UNREACHABLE,		/* no name server could be reached */
@@ -26,6 +28,7 @@ enum rcm_dns_verdict {
 	RCM_DNS_FOUND,
 	RCM_DNS_NOMEM,
 	RCM_DNS_NOFILE,			/* no descriptor for a socket */
+	RCM_DNS_NORANDOM,		/* no random number to protect a question with */
 	RCM_DNS_VERDICTS		/* how many there are */
 };
 
@@ -39,6 +42,13 @@ int rcm_verdict_eai(enum rcm_dns_verdict verdict);
 static inline bool rcm_verdict_is_ours(enum rcm_dns_verdict verdict)
 {
 	return verdict > RCM_DNS_FOUND;
+}
+
+/* True where a name server said it, false where none did. */
+static inline bool rcm_verdict_is_spoken(enum rcm_dns_verdict verdict)
+{
+	return verdict <= RCM_DNS_MALFORMED || verdict == RCM_DNS_CUT_UNREACHABLE || verdict == RCM_DNS_CUT_TIMEOUT ||
+	       verdict == RCM_DNS_FOUND;
 }
 
 /* In words, to go behind "name server 192.0.2.1" where one answered; never NULL. */

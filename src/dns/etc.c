@@ -73,10 +73,10 @@ static const struct rcm_workers_limits etc_limits = {
 
 static int look_resolv(struct look *look)
 {
-	int ret = rcm_resolv_read(&look->news.resolv);
+	int ret = rcm_resolv_read(look->files->resolv, &look->news.resolv);
 
 	if (!ret)
-		look->news.resolv_beyond_us = look->news.resolv->beyond_us;
+		look->news.resolv_beyond_us = look->news.resolv->sortlist;
 	return ret;
 }
 

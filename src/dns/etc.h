@@ -9,7 +9,7 @@
 /* Which files; tests have others. */
 struct rcm_etc_files {
 	struct rcm_pick_files pick;
-	const char *resolv;			/* watched; rcm_resolv_read() knows where it is */
+	const char *resolv;
 	const char *hosts;
 	const char *services;
 };

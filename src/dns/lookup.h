@@ -6,18 +6,18 @@
 
 struct rcm_dns_lookup {
 	void (*cancel)(struct rcm_dns_lookup *lookup);
+	bool (*partial)(struct rcm_dns_lookup *lookup, rcm_dns_done_fn *done, void *arg);
 	rcm_dns_done_fn *done;
 	void *arg;
 	int family;
 	enum rcm_dns_source source;
-	uint32_t timeout_ms;
 };
 
 static inline void rcm_lookup_init(struct rcm_dns_lookup *lookup, const struct rcm_dns_query *query,
-				   rcm_dns_done_fn *done, void *arg, void (*cancel)(struct rcm_dns_lookup *))
+				   rcm_dns_done_fn *done, void *arg)
 {
 	*lookup = (struct rcm_dns_lookup){
-		.cancel = cancel, .done = done, .arg = arg,
-		.family = query->family, .source = query->source, .timeout_ms = query->timeout_ms,
+		.done = done, .arg = arg,
+		.family = query->family, .source = query->source,
 	};
 }

@@ -4,6 +4,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <resolv.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,44 +14,29 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "dns/lookup.h"
-#include "dns/reply.h"
+#include "dns/search.h"
 #include "dns/srcaddr.h"
 #include "loop/timer.h"
 
-/*
- * A name that is unanswered for four times the usual round trip is taken to be one that will be slow: it waits on,
- * but no longer holds one of the places in flight that others wait for. So silent names hold up a live one by one
- * patience per window of them, and a server still never gets more than a window of new questions at once.
- */
-#define PATIENCE_UNKNOWN (10 * RCM_NS_PER_MS)
-#define PATIENCE_MIN (5 * RCM_NS_PER_MS)
-#define PATIENCE_MAX (50 * RCM_NS_PER_MS)
-enum { PATIENCE_TRIPS = 4, SMOOTHING = 8 };
-
-enum state {
-	WAITING,		/* for its first question, or the next */
-	PLACED,			/* has a place in flight */
-	OVERDUE			/* in flight, its place given up */
+enum name_state {
+	NAME_FRESH,		/* not looked at yet */
+	NAME_WAITING,		/* for a place at a name server */
+	NAME_ASKED,
+	NAME_STATES
 };
 
 struct name {
 	struct rcm_dns_lookup base;
-	TAILQ_ENTRY(name) entry;	/* of waiting or placed */
+	TAILQ_ENTRY(name) entry;	/* of all of its state */
 	struct rcm_names *names;
-	enum state state;
-	unsigned step;			/* index into the steps of the configuration */
 	struct rcm_resolv *resolv;
-	unsigned candidate;		/* of the search list */
-	enum rcm_search_kind kind;
-	uint64_t asked_at;
-	struct rcm_exchange exchange;
-	struct rcm_timer other;		/* runs when one family was found and the other is missing */
-	enum rcm_dns_verdict verdict;	/* of this candidate so far */
-	enum rcm_dns_verdict worst;	/* what is told if no candidate is found */
+	struct rcm_families *families;	/* while NAME_ASKED */
+	const union rcm_dns_address *server;	/* who told the worst of resolv's; NULL: nobody */
+	uint16_t candidate;		/* of the search list */
+	uint8_t step;			/* index into the steps of the configuration */
+	uint8_t state, kind;
+	uint8_t worst;			/* the verdict that is told if no candidate is found */
 	bool worst_known, worst_final;
-	bool half;			/* one family's answer is missing for a failure */
-	struct rcm_reply reply;
-	union rcm_dns_address server, worst_server;	/* who said so; no family: nobody */
 	char text[];			/* the name */
 };
 
@@ -58,76 +44,62 @@ TAILQ_HEAD(name_list, name);
 
 struct rcm_names {
 	struct rcm_loop *loop;
-	const struct rcm_cares_ops *questions;
-	struct rcm_cares *cares;
+	const struct rcm_families_ops *families;
+	struct rcm_servers servers;
 	struct rcm_srcaddr *srcaddr;
 	uint64_t followed_at;		/* turn of the loop */
 	struct rcm_resolv *resolv;
 	struct rcm_hosts *hosts;
 	enum rcm_pick_step steps[RCM_PICK_STEPS];
-	struct name_list waiting;	/* in order of start() */
-	struct name_list placed;	/* in order of asking */
-	struct name_list overdue;
-	unsigned placed_count;
-	uint64_t round_trip;		/* smoothed, ns; 0: unknown */
+	struct name_list lists[NAME_STATES];
 	struct rcm_timer pump;
-	struct rcm_timer patience;
 };
 
-static struct name_list *list_of(struct name *name)
-{
-	struct rcm_names *names = name->names;
+/* ---- A name's life ---- */
 
-	return name->state == WAITING ? &names->waiting : name->state == PLACED ? &names->placed : &names->overdue;
+static void names_pump(struct rcm_timer *timer);
+
+/* In the turn's timers, those that can go on do. */
+static void names_wake(struct rcm_names *names)
+{
+	if (names->pump.state == RCM_TIMER_IDLE)
+		rcm_timer_start(names->loop, &names->pump, 0, names_pump);
 }
 
-static void pump(struct rcm_timer *timer);
-static void patience_over(struct rcm_timer *timer);
-
-/* Places have become free: in the turn's timers, those waiting get them. */
-static void wake_pump(struct rcm_names *names)
+static void names_have_room(void *arg)
 {
-	if (!TAILQ_EMPTY(&names->waiting))
-		rcm_timer_start(names->loop, &names->pump, 0, pump);
+	struct rcm_names *names = arg;
+
+	if (!TAILQ_EMPTY(&names->lists[NAME_WAITING]))
+		names_wake(names);
 }
 
-static uint64_t patience(const struct rcm_names *names)
+/* The one place where a name changes its state. One that has been asked about goes on before those that have not. */
+static void name_move(struct name *name, enum name_state state)
 {
-	uint64_t wait = PATIENCE_TRIPS * names->round_trip;
+	struct name_list *lists = name->names->lists;
 
-	if (!wait)
-		return PATIENCE_UNKNOWN;
-	return wait < PATIENCE_MIN ? PATIENCE_MIN : wait > PATIENCE_MAX ? PATIENCE_MAX : wait;
-}
-
-/* The one place where a name changes its state. */
-static void move(struct name *name, enum state state)
-{
-	struct rcm_names *names = name->names;
-
-	TAILQ_REMOVE(list_of(name), name, entry);
-	names->placed_count -= name->state == PLACED;
-	names->placed_count += state == PLACED;
-	name->state = state;
-	/* One that has been asked already goes on before those that have not. */
-	if (state == WAITING)
-		TAILQ_INSERT_HEAD(&names->waiting, name, entry);
+	TAILQ_REMOVE(&lists[name->state], name, entry);
+	if (name->state == NAME_ASKED && state == NAME_WAITING)
+		TAILQ_INSERT_HEAD(&lists[state], name, entry);
 	else
-		TAILQ_INSERT_TAIL(list_of(name), name, entry);
+		TAILQ_INSERT_TAIL(&lists[state], name, entry);
+	name->state = state;
+}
+
+static void name_free_families(struct name *name)
+{
+	struct rcm_families *families = name->families;
+
+	name->families = NULL;
+	name->names->families->free(families);
 }
 
 static void name_free(struct name *name)
 {
-	struct rcm_names *names = name->names;
-
-	names->questions->drop(&name->exchange);
-	rcm_timer_stop(names->loop, &name->other);
-	TAILQ_REMOVE(list_of(name), name, entry);
-	names->placed_count -= name->state == PLACED;
-	if (name->state != WAITING)
-		wake_pump(names);
+	TAILQ_REMOVE(&name->names->lists[name->state], name, entry);
+	name_free_families(name);
 	rcm_resolv_put(name->resolv);
-	rcm_reply_clear(&name->reply);
 	free(name);
 }
 
@@ -136,7 +108,9 @@ static void name_cancel(struct rcm_dns_lookup *lookup)
 	name_free(rcm_container(lookup, struct name, base));
 }
 
-static void deliver(struct name *name, const struct rcm_dns_answer *answer)
+/* ---- What is told ---- */
+
+static void name_deliver(struct name *name, const struct rcm_dns_answer *answer)
 {
 	rcm_dns_done_fn *done = name->base.done;
 	void *arg = name->base.arg;
@@ -145,25 +119,7 @@ static void deliver(struct name *name, const struct rcm_dns_answer *answer)
 	name_free(name);
 }
 
-static void sort(struct rcm_names *names, union rcm_dns_address *addresses, unsigned count)
-{
-	if (count > 1 && names->followed_at != names->loop->now) {
-		rcm_srcaddr_follow(names->srcaddr);
-		names->followed_at = names->loop->now;
-	}
-	rcm_srcaddr_sort(names->srcaddr, addresses, count);
-}
-
-static void deliver_addresses(struct name *name, union rcm_dns_address *addresses, unsigned count,
-			      const char *canonname, uint32_t ttl)
-{
-	struct rcm_dns_answer answer = { .ttl = ttl, .count = count, .addresses = addresses, .canonname = canonname };
-
-	sort(name->names, addresses, count);
-	deliver(name, &answer);
-}
-
-static void write_address(const union rcm_dns_address *address, char *buf, size_t size)
+static void name_print_server(const union rcm_dns_address *address, char *buf, size_t size)
 {
 	const void *bytes = address->sa.sa_family == AF_INET ? (const void *)&address->in.sin_addr :
 							       (const void *)&address->in6.sin6_addr;
@@ -173,7 +129,7 @@ static void write_address(const union rcm_dns_address *address, char *buf, size_
 }
 
 /* "name server 192.0.2.1 refused to answer (REFUSED)"; where none spoke, all that were asked are named. */
-static void explain(const struct name *name, char *text, size_t size)
+static void name_explain(const struct name *name, char *text, size_t size)
 {
 	const struct rcm_resolv *resolv = name->resolv;
 	char address[INET6_ADDRSTRLEN];
@@ -188,76 +144,124 @@ static void explain(const struct name *name, char *text, size_t size)
 	if (!resolv || !name->worst_known)
 		return;
 	len = (size_t)snprintf(text, size, "name server ");
-	if (name->worst_server.sa.sa_family) {
-		write_address(&name->worst_server, address, sizeof(address));
+	if (name->server) {
+		name_print_server(name->server, address, sizeof(address));
 		len += (size_t)snprintf(text + len, size - len, "%s ", address);
 	} else {
 		for (unsigned i = 0; i < resolv->servers_count && len < size / 2; i++) {
-			write_address(&resolv->servers[i], address, sizeof(address));
+			name_print_server(&resolv->servers[i], address, sizeof(address));
 			len += (size_t)snprintf(text + len, size - len, "%s%s ", i ? "or " : "", address);
 		}
 	}
 	snprintf(text + len, size - len, "%s", rcm_verdict_text(name->worst));
 }
 
-static void deliver_failure(struct name *name)
+static void name_deliver_failure(struct name *name)
 {
-	enum rcm_dns_verdict verdict = name->worst_known ? name->worst : RCM_DNS_NXDOMAIN;
+	enum rcm_dns_verdict verdict = name->worst_known ? (enum rcm_dns_verdict)name->worst : RCM_DNS_NXDOMAIN;
 	struct rcm_dns_answer answer = { .status = rcm_verdict_errno(verdict), .code = rcm_verdict_eai(verdict) };
 	char text[RCM_TEXT_MAX];
 
-	explain(name, text, sizeof(text));
+	name_explain(name, text, sizeof(text));
 	rcm_info("dns: \"%s\": %s", name->text, text);
 	answer.text = text;
-	deliver(name, &answer);
+	name_deliver(name, &answer);
 }
 
 /* Whatever was found or told by others: nobody else can answer for us. */
-static void fail_for_us(struct name *name, enum rcm_dns_verdict verdict)
+static void name_fail_for_us(struct name *name, enum rcm_dns_verdict verdict)
 {
-	name->worst = verdict;
+	name->worst = (uint8_t)verdict;
 	name->worst_known = true;
-	memset(&name->worst_server, 0, sizeof(name->worst_server));
-	deliver_failure(name);
+	name->server = NULL;
+	name_deliver_failure(name);
 }
 
-static void deliver_reply(struct name *name, uint32_t ttl)
+static void names_sort(struct rcm_names *names, union rcm_dns_address *addresses, unsigned count)
 {
-	char asked[RCM_SEARCH_NAME_MAX];
-	const char *canonname = name->reply.canonname;
+	if (count > 1 && names->followed_at != names->loop->now) {
+		rcm_srcaddr_follow(names->srcaddr);
+		names->followed_at = names->loop->now;
+	}
+	rcm_srcaddr_sort(names->srcaddr, addresses, count);
+}
+
+/* The name that was asked about last, as the user knows it. */
+static void name_print_asked(const struct name *name, char asked[RCM_SEARCH_NAME_MAX])
+{
 	size_t len;
 
-	if (!canonname) {
-		rcm_search_name(name->resolv, name->text, name->candidate, asked);
-		len = strlen(asked);
-		if (len > 1 && asked[len - 1] == '.')
-			asked[len - 1] = '\0';
-		canonname = asked;
-	}
-	deliver_addresses(name, name->reply.addresses, name->reply.count, canonname, ttl);
+	rcm_search_name(name->resolv, name->text, name->candidate, asked);
+	len = strlen(asked);
+	if (len > 1 && asked[len - 1] == '.')
+		asked[len - 1] = '\0';
 }
 
-/* True: found and delivered. */
-static bool look_in_hosts(struct name *name)
+/* What was found, to whoever it is. missing: the family that isn't in it for its silence, or 0. */
+static void name_tell(const struct name *name, int missing, uint32_t ttl, rcm_dns_done_fn *done, void *arg)
 {
+	const struct rcm_reply *reply = &name->families->reply;
+	struct rcm_dns_answer answer = { .ttl = ttl, .count = reply->count, .canonname = reply->canonname,
+					 .missing = missing };
+	union rcm_dns_address *addresses = malloc(reply->count * sizeof(*addresses));
+	char asked[RCM_SEARCH_NAME_MAX];
+
+	if (!addresses) {
+		answer = (struct rcm_dns_answer){ .status = rcm_verdict_errno(RCM_DNS_NOMEM),
+						  .code = rcm_verdict_eai(RCM_DNS_NOMEM),
+						  .text = rcm_verdict_text(RCM_DNS_NOMEM) };
+		done(arg, &answer);
+		return;
+	}
+	memcpy(addresses, reply->addresses, reply->count * sizeof(*addresses));
+	names_sort(name->names, addresses, reply->count);
+	answer.addresses = addresses;
+	name_print_asked(name, asked);
+	if (!answer.canonname)
+		answer.canonname = asked;
+	if (missing)
+		rcm_info("dns: \"%s\": no IPv%c addresses in time", name->text, missing == AF_INET ? '4' : '6');
+	done(arg, &answer);
+	free(addresses);
+}
+
+static bool name_partial(struct rcm_dns_lookup *lookup, rcm_dns_done_fn *done, void *arg)
+{
+	struct name *name = rcm_container(lookup, struct name, base);
+	const struct rcm_families *families = name->families;
+
+	if (!families || families->verdict != RCM_DNS_FOUND)
+		return false;
+	name_tell(name, families->reply.addresses[0].sa.sa_family == AF_INET ? AF_INET6 : AF_INET, 0, done, arg);
+	return true;
+}
+
+/* ---- The steps ---- */
+
+/* True: found and delivered. */
+static bool name_look_in_hosts(struct name *name)
+{
+	struct rcm_dns_answer answer = { 0 };
 	union rcm_dns_address *addresses;
-	const char *canonname;
-	int found = rcm_hosts_find(name->names->hosts, name->text, name->base.family, &addresses, &canonname);
+	int found = rcm_hosts_find(name->names->hosts, name->text, name->base.family, &addresses, &answer.canonname);
 
 	if (found < 0) {
-		fail_for_us(name, RCM_DNS_NOMEM);
+		name_fail_for_us(name, RCM_DNS_NOMEM);
 		return true;
 	}
 	if (!found)
 		return false;
-	deliver_addresses(name, addresses, (unsigned)found, canonname, 0);
+	names_sort(name->names, addresses, (unsigned)found);
+	answer.addresses = addresses;
+	answer.count = (unsigned)found;
+	name_deliver(name, &answer);
 	free(addresses);
 	return true;
 }
 
 /* As res_search(3) chooses what to tell: the failure of the name as it is where that was asked first, else "no address"
  * of any candidate, else a SERVFAIL, else the last. */
-static bool is_told(const struct name *name, enum rcm_dns_verdict verdict)
+static bool name_is_told(const struct name *name, enum rcm_dns_verdict verdict)
 {
 	if (!name->worst_known)
 		return true;
@@ -267,131 +271,78 @@ static bool is_told(const struct name *name, enum rcm_dns_verdict verdict)
 }
 
 /* SERVFAIL at one domain doesn't end the search, any other failure does, but for the name as it is. */
-static void leave_candidate(struct name *name)
+static void name_leave_candidate(struct name *name, enum rcm_dns_verdict verdict, const union rcm_dns_address *server)
 {
-	enum rcm_dns_verdict verdict = name->verdict;
 	bool hard = verdict > RCM_DNS_NODATA && verdict != RCM_DNS_SERVFAIL;
 
-	if (is_told(name, verdict)) {
-		name->worst = verdict;
-		name->worst_server = name->server;
+	if (name_is_told(name, verdict)) {
+		name->worst = (uint8_t)verdict;
+		name->server = server;
 	}
 	name->worst_known = true;
 	name->worst_final |= name->candidate == 0 && name->kind == RCM_SEARCH_AS_IS;
 	if (name->kind == RCM_SEARCH_DOMAIN && hard)
-		name->candidate = rcm_search_last(name->resolv, name->text);
+		name->candidate = (uint16_t)rcm_search_last(name->resolv, name->text);
 	else
 		name->candidate++;
-	name->verdict = RCM_DNS_NXDOMAIN;
 }
 
-static void half_over(struct rcm_timer *timer)
+static void name_answered(struct rcm_families *families, void *arg)
 {
-	struct name *name = rcm_container(timer, struct name, other);
+	struct name *name = arg;
 
-	/* Without the other family this answer isn't one to keep. */
-	deliver_reply(name, 0);
-}
-
-/* One family is there; the other gets the time of each server once, unless the caller would have given up on both. */
-static void await_other(struct name *name)
-{
-	uint64_t wait = (uint64_t)name->resolv->timeout_ms * name->resolv->servers_count;
-	uint64_t hint = name->base.timeout_ms;
-
-	if (hint && hint / 2 < wait)
-		wait = hint / 2;
-	rcm_timer_start(name->names->loop, &name->other, name->names->loop->now + wait * RCM_NS_PER_MS, half_over);
-}
-
-static void take_answer(struct name *name, const struct rcm_cares_answer *answer)
-{
-	enum rcm_dns_verdict verdict = answer->verdict;
-
-	if (verdict == RCM_DNS_FOUND)
-		verdict = rcm_reply_add(&name->reply, answer->type, answer->bytes, answer->len);
-	name->half |= verdict > RCM_DNS_NODATA && verdict != RCM_DNS_FOUND;
-	if (verdict < name->verdict)
-		return;
-	name->verdict = verdict;
-	if (answer->server)
-		name->server = *answer->server;
-	else
-		memset(&name->server, 0, sizeof(name->server));
-}
-
-static void measure(struct name *name, enum rcm_dns_verdict verdict)
-{
-	struct rcm_names *names = name->names;
-	uint64_t trip = names->loop->now - name->asked_at;
-
-	if (rcm_verdict_is_ours(verdict) || (verdict >= RCM_DNS_UNREACHABLE && verdict <= RCM_DNS_CUT_TIMEOUT))
-		return;
-	if (names->round_trip)
-		trip = names->round_trip - names->round_trip / SMOOTHING + trip / SMOOTHING;
-	names->round_trip = trip ? trip : 1;
-}
-
-/* May be called while the question is being asked: nothing is asked from here, the pump does. */
-static void answered(struct rcm_exchange *exchange, const struct rcm_cares_answer *answer, bool last)
-{
-	struct name *name = rcm_container(exchange, struct name, exchange);
-
-	measure(name, answer->verdict);
-	take_answer(name, answer);
-	if (!last) {
-		if (name->verdict == RCM_DNS_FOUND)
-			await_other(name);
+	if (families->verdict == RCM_DNS_FOUND) {
+		name_tell(name, families->missing, families->half ? 0 : families->reply.ttl,
+			  name->base.done, name->base.arg);
+		name_free(name);
 		return;
 	}
-	rcm_timer_stop(name->names->loop, &name->other);
-	if (name->verdict == RCM_DNS_FOUND) {
-		deliver_reply(name, name->half ? 0 : name->reply.ttl);
+	if (rcm_verdict_is_ours(families->verdict)) {
+		name_fail_for_us(name, families->verdict);
 		return;
 	}
-	if (rcm_verdict_is_ours(name->verdict)) {
-		fail_for_us(name, name->verdict);
-		return;
-	}
-	leave_candidate(name);
-	move(name, WAITING);
-	wake_pump(name->names);
+	name_leave_candidate(name, families->verdict, families->speaker);
+	name_free_families(name);
+	name_move(name, NAME_WAITING);
+	names_wake(name->names);
 }
 
 /* The next candidate that can be the name of a host: glibc takes no answer about another. False: none is left. */
-static bool next_candidate(struct name *name, char candidate[RCM_SEARCH_NAME_MAX])
+static bool name_next_candidate(struct name *name, char candidate[RCM_SEARCH_NAME_MAX])
 {
 	for (;;) {
-		name->kind = rcm_search_name(name->resolv, name->text, name->candidate, candidate);
+		name->kind = (uint8_t)rcm_search_name(name->resolv, name->text, name->candidate, candidate);
 		if (name->kind == RCM_SEARCH_END)
 			return false;
 		if (res_hnok(candidate))
 			return true;
-		name->verdict = RCM_DNS_NO_HOST;
-		memset(&name->server, 0, sizeof(name->server));
-		leave_candidate(name);
+		name_leave_candidate(name, RCM_DNS_NO_HOST, NULL);
 	}
 }
 
-/* 0: in flight, or ended already; -ENOENT: no candidate is left; -EAGAIN: no room; other -errno. */
-static int ask(struct name *name)
+/* 0: it is asked about; -ENOENT: no candidate is left; -EAGAIN: no room; other -errno. */
+static int name_ask(struct name *name)
 {
 	struct rcm_names *names = name->names;
-	bool a = name->base.family != AF_INET6;
-	bool aaaa = name->base.family != AF_INET;
 	char candidate[RCM_SEARCH_NAME_MAX];
+	int err = -ENOENT;
 
-	if (!next_candidate(name, candidate))
-		return -ENOENT;
-	name->asked_at = names->loop->now;
-	move(name, PLACED);
-	rcm_reply_clear(&name->reply);
-	name->half = false;
-	name->exchange.answered = answered;
-	return names->questions->ask(names->cares, name->resolv, candidate, a, aaaa, &name->exchange);
+	if (!name->resolv)
+		name->resolv = rcm_resolv_get(names->resolv);
+	while (name_next_candidate(name, candidate)) {
+		err = names->families->start(&names->servers, name->resolv, candidate, name->base.family,
+					     name_answered, name, &name->families);
+		if (err != -EINVAL)
+			break;
+		name_leave_candidate(name, RCM_DNS_NXDOMAIN, NULL);
+		err = -ENOENT;
+	}
+	if (!err)
+		name_move(name, NAME_ASKED);
+	return err;
 }
 
-static enum rcm_pick_step step_of(const struct name *name)
+static enum rcm_pick_step name_step(const struct name *name)
 {
 	static const enum rcm_pick_step servers[] = { RCM_PICK_DNS, RCM_PICK_END };
 	static const enum rcm_pick_step hosts[] = { RCM_PICK_FILES, RCM_PICK_END };
@@ -401,73 +352,58 @@ static enum rcm_pick_step step_of(const struct name *name)
 	return name->step < RCM_PICK_STEPS ? steps[name->step] : RCM_PICK_END;
 }
 
-/* Takes the first of those waiting as far as it goes; false: there is no room for it yet. */
-static bool advance(struct name *name)
+/* Takes a name at its DNS step on: 0: it is in good hands, or over; -ENOENT: to the next step; -EAGAIN: no room. */
+static int name_go_to_servers(struct name *name)
+{
+	int err = name_ask(name);
+
+	if (!err || err == -ENOENT || err == -EAGAIN)
+		return err;
+	name_fail_for_us(name, err == -EMFILE ? RCM_DNS_NOFILE : RCM_DNS_NOMEM);
+	return 0;
+}
+
+/* Takes a name as far as it goes; -EAGAIN: to a name server without room for it. */
+static int name_advance(struct name *name, bool may_ask)
 {
 	int err;
 
 	for (;; name->step++) {
-		switch (step_of(name)) {
+		switch (name_step(name)) {
 		case RCM_PICK_FILES:
-			if (look_in_hosts(name))
-				return true;
+			if (name_look_in_hosts(name))
+				return 0;
 			break;
 		case RCM_PICK_DNS:
-			if (!name->resolv)
-				name->resolv = rcm_resolv_get(name->names->resolv);
-			err = ask(name);
-			if (!err)
-				return true;
-			if (err == -EAGAIN) {
-				move(name, WAITING);
-				return false;
-			}
-			if (err != -ENOENT) {
-				fail_for_us(name, err == -EMFILE ? RCM_DNS_NOFILE : RCM_DNS_NOMEM);
-				return true;
-			}
+			err = may_ask ? name_go_to_servers(name) : -EAGAIN;
+			if (err != -ENOENT)
+				return err;
 			break;
 		case RCM_PICK_END:
-			deliver_failure(name);
-			return true;
+			name_deliver_failure(name);
+			return 0;
 		}
 	}
 }
 
-static void watch_patience(struct rcm_names *names)
-{
-	struct name *oldest = TAILQ_FIRST(&names->placed);
-
-	if (oldest && names->patience.state == RCM_TIMER_IDLE)
-		rcm_timer_start(names->loop, &names->patience, oldest->asked_at + patience(names), patience_over);
-}
-
-static void pump(struct rcm_timer *timer)
+/* What needs no name server waits for nobody; who does waits in order. */
+static void names_pump(struct rcm_timer *timer)
 {
 	struct rcm_names *names = rcm_container(timer, struct rcm_names, pump);
-
-	while (names->placed_count < RCM_DNS_WINDOW && !TAILQ_EMPTY(&names->waiting)) {
-		if (advance(TAILQ_FIRST(&names->waiting)))
-			continue;
-		/* Room may also come without notice, by a question that had been dropped. */
-		rcm_timer_start(names->loop, &names->pump, names->loop->now + PATIENCE_MIN, pump);
-		break;
-	}
-	watch_patience(names);
-}
-
-static void patience_over(struct rcm_timer *timer)
-{
-	struct rcm_names *names = rcm_container(timer, struct rcm_names, patience);
+	struct name_list *waiting = &names->lists[NAME_WAITING];
 	struct name *name;
 
-	while ((name = TAILQ_FIRST(&names->placed)) && name->asked_at + patience(names) <= names->loop->now)
-		move(name, OVERDUE);
-	wake_pump(names);
-	watch_patience(names);
+	while ((name = TAILQ_FIRST(waiting)) && !name_advance(name, true))
+		;
+	while ((name = TAILQ_FIRST(&names->lists[NAME_FRESH])))
+		if (name_advance(name, TAILQ_EMPTY(waiting)))
+			name_move(name, NAME_WAITING);
+	names->families->flush(&names->servers);
 }
 
-int rcm_names_open(struct rcm_loop *loop, const struct rcm_cares_ops *questions, struct rcm_names **ret_names)
+/* ---- All of them ---- */
+
+int rcm_names_open(struct rcm_loop *loop, const struct rcm_families_ops *families, struct rcm_names **ret_names)
 {
 	struct rcm_names *names = calloc(1, sizeof(*names));
 	int err;
@@ -475,13 +411,11 @@ int rcm_names_open(struct rcm_loop *loop, const struct rcm_cares_ops *questions,
 	if (!names)
 		return -ENOMEM;
 	names->loop = loop;
-	names->questions = questions;
-	TAILQ_INIT(&names->waiting);
-	TAILQ_INIT(&names->placed);
-	TAILQ_INIT(&names->overdue);
+	names->families = families;
+	rcm_servers_init(&names->servers, loop, names_have_room, names);
+	for (int i = 0; i < NAME_STATES; i++)
+		TAILQ_INIT(&names->lists[i]);
 	err = rcm_srcaddr_open(&names->srcaddr);
-	if (!err)
-		err = questions->open(loop, &names->cares);
 	if (err)
 		rcm_names_close(names);
 	else
@@ -489,14 +423,54 @@ int rcm_names_open(struct rcm_loop *loop, const struct rcm_cares_ops *questions,
 	return err;
 }
 
+static bool name_is_at_lost_server(const struct name *name, const struct rcm_resolv *resolv)
+{
+	if (!name->resolv)
+		return false;
+	for (unsigned i = 0; i < name->resolv->servers_count; i++)
+		if (!rcm_resolv_has(resolv, &name->resolv->servers[i]))
+			return true;
+	return false;
+}
+
+/* As if nobody had been asked about it yet. */
+static void name_begin_again(struct name *name)
+{
+	name_free_families(name);
+	rcm_resolv_put(name->resolv);
+	name->resolv = NULL;
+	name->candidate = 0;
+	name->worst_known = name->worst_final = false;
+	if (name->state == NAME_ASKED)
+		name_move(name, NAME_WAITING);
+}
+
+static void names_leave_lost_servers(struct rcm_names *names, const struct rcm_resolv *resolv)
+{
+	static const enum name_state states[] = { NAME_WAITING, NAME_ASKED };
+	struct name *name, *before;
+
+	for (int i = 0; i < 2; i++) {
+		for (name = TAILQ_LAST(&names->lists[states[i]], name_list); name; name = before) {
+			before = TAILQ_PREV(name, name_list, entry);
+			if (name_is_at_lost_server(name, resolv))
+				name_begin_again(name);
+		}
+	}
+	names_wake(names);
+	rcm_servers_keep(&names->servers, resolv);
+}
+
 void rcm_names_configure(struct rcm_names *names, const enum rcm_pick_step steps[RCM_PICK_STEPS],
 			 struct rcm_resolv *resolv, struct rcm_hosts *hosts)
 {
 	memcpy(names->steps, steps, sizeof(names->steps));
-	if (resolv) {
+	if (resolv && names->resolv && rcm_resolv_is_same(names->resolv, resolv)) {
+		rcm_resolv_put(resolv);
+	} else if (resolv) {
 		rcm_resolv_put(names->resolv);
 		names->resolv = resolv;
-		names->round_trip = 0;
+		names_leave_lost_servers(names, resolv);
 	}
 	if (hosts) {
 		rcm_hosts_free(names->hosts);
@@ -515,45 +489,34 @@ int rcm_names_start(struct rcm_names *names, const struct rcm_dns_query *query, 
 	name = calloc(1, sizeof(*name) + len);
 	if (!name)
 		return -ENOMEM;
-	rcm_lookup_init(&name->base, query, done, arg, name_cancel);
+	rcm_lookup_init(&name->base, query, done, arg);
+	name->base.cancel = name_cancel;
+	name->base.partial = name_partial;
 	name->names = names;
 	memcpy(name->text, query->name, len);
-	TAILQ_INSERT_TAIL(&names->waiting, name, entry);
-	if (names->placed_count < RCM_DNS_WINDOW)
-		wake_pump(names);
+	TAILQ_INSERT_TAIL(&names->lists[NAME_FRESH], name, entry);
+	names_wake(names);
 	*ret_lookup = &name->base;
 	return 0;
-}
-
-static void free_all(struct name_list *list)
-{
-	struct name *name;
-
-	while ((name = TAILQ_FIRST(list)))
-		name_free(name);
 }
 
 void rcm_names_close(struct rcm_names *names)
 {
 	if (!names)
 		return;
-	free_all(&names->waiting);
-	free_all(&names->placed);
-	free_all(&names->overdue);
+	for (int i = 0; i < NAME_STATES; i++)
+		while (!TAILQ_EMPTY(&names->lists[i]))
+			name_free(TAILQ_FIRST(&names->lists[i]));
+	rcm_servers_done(&names->servers);
 	rcm_timer_stop(names->loop, &names->pump);
-	rcm_timer_stop(names->loop, &names->patience);
-	names->questions->close(names->cares);
 	rcm_srcaddr_close(names->srcaddr);
 	rcm_resolv_put(names->resolv);
 	rcm_hosts_free(names->hosts);
 	free(names);
 }
 
+/* What it has open was closed at the fork, the loop's own descriptor, too: so there is nothing shared to be touched. */
 void rcm_names_abandon(struct rcm_names *names)
 {
-	if (!names)
-		return;
-	names->questions->abandon(names->cares);
-	names->cares = NULL;
 	rcm_names_close(names);
 }

@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Names by hosts file and name servers: the search list, both families, the window of names in flight. */
+/* Names by hosts file and name servers: which are asked for instead of a short one, and what is told. */
 #pragma once
 
-#include "dns/cares.h"
 #include "dns/dns.h"
+#include "dns/families.h"
 #include "dns/hosts.h"
 #include "dns/pick.h"
-#include "dns/resolv.h"
 
 struct rcm_names;
 
-/* questions: how they travel, rcm_cares_network or a fake. 0 or -errno. */
-int rcm_names_open(struct rcm_loop *loop, const struct rcm_cares_ops *questions, struct rcm_names **ret_names);
+/* families: how names are asked about, rcm_families_network or a fake. 0 or -errno. */
+int rcm_names_open(struct rcm_loop *loop, const struct rcm_families_ops *families, struct rcm_names **ret_names);
 
-/* Takes over the reference and hosts; NULL keeps what it has, but not the first time. Lookups under way go on with the
- * name servers they began with. */
+/* Takes over the reference and hosts; NULL keeps what it has, but not the first time. Names under way go on, but for
+ * those at a server that is gone: they are asked about anew, as is configured now. */
 void rcm_names_configure(struct rcm_names *names, const enum rcm_pick_step steps[RCM_PICK_STEPS],
 			 struct rcm_resolv *resolv, struct rcm_hosts *hosts);
 

@@ -67,6 +67,15 @@ static void nss_name_cancel(struct rcm_dns_lookup *lookup)
 	rcm_job_drop(&rcm_container(lookup, struct nss_name, base)->job);
 }
 
+/* getaddrinfo() tells all at once. */
+static bool nss_name_partial(struct rcm_dns_lookup *lookup, rcm_dns_done_fn *done, void *arg)
+{
+	(void)lookup;
+	(void)done;
+	(void)arg;
+	return false;
+}
+
 static unsigned results_count(const struct addrinfo *list)
 {
 	unsigned count = 0;
@@ -141,7 +150,9 @@ int rcm_nss_start(struct rcm_nss *nss, const struct rcm_dns_query *query, rcm_dn
 
 	if (!name)
 		return -ENOMEM;
-	rcm_lookup_init(&name->base, query, done, arg, nss_name_cancel);
+	rcm_lookup_init(&name->base, query, done, arg);
+	name->base.cancel = nss_name_cancel;
+	name->base.partial = nss_name_partial;
 	name->job.ops = &nss_name_ops;
 	name->ask = nss->ask;
 	memcpy(name->text, query->name, len);

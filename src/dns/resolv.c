@@ -1,124 +1,260 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads resolv.conf by glibc's own reader; the search list. */
+/* Reads resolv.conf. */
 #include "dns/resolv.h"
 
+#include <arpa/inet.h>
 #include <arpa/nameser.h>
 #include <errno.h>
 #include <limits.h>
+#include <net/if.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/log.h"
+#include "base/err.h"
+#include "dns/lines.h"
 
-/* glibc's, since 2.36; the header of an older one lacks it. */
-#ifndef RES_NOAAAA
-#define RES_NOAAAA 0x08000000
-#endif
+/* Defaults and bounds of resolv.conf(5). */
+enum { NDOTS = 1, NDOTS_MAX = 15, TIMEOUT_S = 5, TIMEOUT_MAX_S = 30, ATTEMPTS = 2, ATTEMPTS_MAX = 5 };
 
-/* One question after the other, for servers that drop the second: we send both at once. And no questions for AAAA,
- * which glibc turns into others. */
-#define BEYOND_US (RES_SNGLKUP | RES_SNGLKUPREOP | RES_NOAAAA)
+struct reading {
+	struct rcm_resolv *resolv;
+	bool search_fixed;		/* by the environment */
+	bool search_given;
+};
 
-static void take_servers(struct rcm_resolv *resolv, const struct __res_state *res)
+static void resolv_search_clear(struct rcm_resolv *resolv)
 {
-	for (int i = 0; i < res->nscount && i < MAXNS; i++) {
-		union rcm_dns_address *server = &resolv->servers[resolv->servers_count];
-
-		/* An IPv6 server leaves a hole in the old array; it's in the extension's. */
-		if (res->nsaddr_list[i].sin_family == AF_INET)
-			server->in = res->nsaddr_list[i];
-		else if (res->_u._ext.nsaddrs[i])
-			server->in6 = *res->_u._ext.nsaddrs[i];
-		else
-			continue;
-		resolv->servers_count++;
-	}
+	for (unsigned i = 0; i < resolv->search_count; i++)
+		free(resolv->search[i]);
+	free(resolv->search);
+	resolv->search = NULL;
+	resolv->search_count = 0;
 }
 
-static int take_search(struct rcm_resolv *resolv, const struct __res_state *res)
+static int resolv_search_add(struct rcm_resolv *resolv, const char *domain)
 {
-	for (int i = 0; i < MAXDNSRCH && res->dnsrch[i]; i++) {
-		resolv->search[i] = strdup(res->dnsrch[i]);
-		if (!resolv->search[i])
-			return -ENOMEM;
-		resolv->search_count++;
+	char **grown = realloc(resolv->search, (resolv->search_count + 1) * sizeof(*grown));
+
+	if (!grown)
+		return -ENOMEM;
+	resolv->search = grown;
+	grown[resolv->search_count] = strdup(domain);
+	if (!grown[resolv->search_count])
+		return -ENOMEM;
+	resolv->search_count++;
+	return 0;
+}
+
+/* At most max domains; a list without any changes nothing. */
+static int resolv_search_take(struct reading *reading, char *list, unsigned max)
+{
+	char *rest, *domain = strtok_r(list, " \t\n", &rest);
+	int err = 0;
+
+	if (!domain || reading->search_fixed)
+		return 0;
+	resolv_search_clear(reading->resolv);
+	reading->search_given = true;
+	for (; domain && max-- && !err; domain = strtok_r(NULL, " \t\n", &rest))
+		err = resolv_search_add(reading->resolv, domain);
+	return err;
+}
+
+static int resolv_domain_line(struct reading *reading, char *rest)
+{
+	return resolv_search_take(reading, rest, 1);
+}
+
+static int resolv_search_line(struct reading *reading, char *rest)
+{
+	return resolv_search_take(reading, rest, UINT_MAX);
+}
+
+/* A scope counts where it means something, and one that isn't there counts as none. */
+static uint32_t resolv_scope_of(const struct in6_addr *in6, const char *text)
+{
+	unsigned long number;
+	char *end;
+
+	if (!text || !*text)
+		return 0;
+	if (IN6_IS_ADDR_LINKLOCAL(in6) || IN6_IS_ADDR_MC_LINKLOCAL(in6)) {
+		unsigned index = if_nametoindex(text);
+
+		if (index)
+			return index;
+	}
+	number = strtoul(text, &end, 10);
+	return *end || number > UINT32_MAX ? 0 : (uint32_t)number;
+}
+
+/* Forms like 127.1, too, but nothing behind it. */
+static bool resolv_is_ipv4(const char *text, struct in_addr *to)
+{
+	return text[strspn(text, "0123456789abcdefxABCDEFX.")] == '\0' && inet_aton(text, to);
+}
+
+static int resolv_nameserver_line(struct reading *reading, char *rest)
+{
+	struct rcm_resolv *resolv = reading->resolv;
+	union rcm_dns_address server;
+	char *left, *text = strtok_r(rest, " \t\n", &left), *scope;
+
+	if (!text || resolv->servers_count == RCM_RESOLV_SERVERS)
+		return 0;
+	memset(&server, 0, sizeof(server));
+	if (resolv_is_ipv4(text, &server.in.sin_addr)) {
+		server.in.sin_family = AF_INET;
+		server.in.sin_port = htons(NAMESERVER_PORT);
+	} else {
+		scope = strchr(text, '%');
+		if (scope)
+			*scope++ = '\0';
+		if (inet_pton(AF_INET6, text, &server.in6.sin6_addr) != 1)
+			return 0;
+		server.in6.sin6_family = AF_INET6;
+		server.in6.sin6_port = htons(NAMESERVER_PORT);
+		server.in6.sin6_scope_id = resolv_scope_of(&server.in6.sin6_addr, scope);
+	}
+	resolv->servers[resolv->servers_count++] = server;
+	return 0;
+}
+
+/* The number behind a word, or -1: it is another word. */
+static int resolv_number_of(const char *option, const char *word, int max)
+{
+	size_t len = strlen(word);
+	int number;
+
+	if (strncmp(option, word, len))
+		return -1;
+	number = atoi(option + len);
+	return number < 0 || number > max ? max : number;
+}
+
+static void resolv_take_number(struct rcm_resolv *resolv, const char *option)
+{
+	int number;
+
+	if ((number = resolv_number_of(option, "ndots:", NDOTS_MAX)) >= 0)
+		resolv->ndots = (unsigned)number;
+	else if ((number = resolv_number_of(option, "timeout:", TIMEOUT_MAX_S)) >= 0)
+		resolv->timeout_ms = (number ? number : 1) * 1000;
+	else if ((number = resolv_number_of(option, "attempts:", ATTEMPTS_MAX)) >= 0)
+		resolv->attempts = number;
+}
+
+static int resolv_options_line(struct reading *reading, char *text)
+{
+	struct rcm_resolv *resolv = reading->resolv;
+	const struct {
+		const char *word;
+		bool *flag;
+	} flags[] = {
+		{ "rotate", &resolv->rotate }, { "edns0", &resolv->edns }, { "use-vc", &resolv->use_tcp },
+		{ "trust-ad", &resolv->trust_ad }, { "no-aaaa", &resolv->no_aaaa },
+		{ "single-request", &resolv->single_request }, { "single-request-reopen", &resolv->reopen },
+		{ "no-tld-query", &resolv->no_tld_query }, { "no_tld_query", &resolv->no_tld_query },
+	};
+	char *rest;
+
+	for (char *word = strtok_r(text, " \t\n", &rest); word; word = strtok_r(NULL, " \t\n", &rest)) {
+		resolv_take_number(resolv, word);
+		for (size_t i = 0; i < sizeof(flags) / sizeof(*flags); i++)
+			if (!strcmp(word, flags[i].word))
+				*flags[i].flag = true;
 	}
 	return 0;
 }
 
-int rcm_resolv_from(const struct __res_state *res, struct rcm_resolv **ret_resolv)
+static int resolv_sortlist_line(struct reading *reading, char *rest)
+{
+	reading->resolv->sortlist = rest[strspn(rest, " \t\n")];
+	return 0;
+}
+
+/* A keyword stands at the beginning of its line. */
+static int resolv_take_line(char *line, void *arg)
+{
+	static const struct {
+		const char *word;
+		int (*take)(struct reading *reading, char *rest);
+	} words[] = {
+		{ "domain", resolv_domain_line }, { "search", resolv_search_line },
+		{ "nameserver", resolv_nameserver_line }, { "options", resolv_options_line },
+		{ "sortlist", resolv_sortlist_line },
+	};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
+		size_t len = strlen(words[i].word);
+
+		if (!strncmp(line, words[i].word, len) && (line[len] == ' ' || line[len] == '\t'))
+			return words[i].take(arg, line + len);
+	}
+	return 0;
+}
+
+/* LOCALDOMAIN instead of any list of the file. */
+static int resolv_take_environment(struct reading *reading, const char *variable,
+			    int (*take)(struct reading *reading, char *text))
+{
+	const char *value = secure_getenv(variable);
+	char *copy;
+	int err;
+
+	if (!value)
+		return 0;
+	copy = strdup(value);
+	if (!copy)
+		return -ENOMEM;
+	err = take(reading, copy);
+	free(copy);
+	return err;
+}
+
+/* What is taken for granted where the file says nothing: the server on this host, the host's own domain. */
+static int resolv_set_defaults(struct reading *reading)
+{
+	struct rcm_resolv *resolv = reading->resolv;
+	char host[HOST_NAME_MAX + 1], *domain = NULL;
+
+	if (!resolv->servers_count) {
+		resolv->servers[0].in = (struct sockaddr_in){ .sin_family = AF_INET, .sin_port = htons(NAMESERVER_PORT),
+							      .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+		resolv->servers_count = 1;
+	}
+	if (!reading->search_given && !gethostname(host, sizeof(host))) {
+		host[HOST_NAME_MAX] = '\0';
+		domain = strchr(host, '.');
+	}
+	return domain && domain[1] ? resolv_search_add(resolv, domain + 1) : 0;
+}
+
+int rcm_resolv_read(const char *path, struct rcm_resolv **ret_resolv)
 {
 	struct rcm_resolv *resolv = calloc(1, sizeof(*resolv));
+	struct reading reading = { .resolv = resolv };
+	int err;
 
 	if (!resolv)
 		return -ENOMEM;
 	resolv->refs = 1;
-	resolv->ndots = res->ndots;
-	resolv->timeout_ms = (res->retrans > 0 ? res->retrans : 1) * 1000;
-	resolv->attempts = res->retry;
-	resolv->rotate = res->options & RES_ROTATE;
-	resolv->use_tcp = res->options & RES_USEVC;
-	resolv->edns = res->options & RES_USE_EDNS0;
-	resolv->no_tld_query = res->options & RES_NOTLDQUERY;
-	take_servers(resolv, res);
-	if (take_search(resolv, res)) {
+	resolv->ndots = NDOTS;
+	resolv->timeout_ms = TIMEOUT_S * 1000;
+	resolv->attempts = ATTEMPTS;
+	err = resolv_take_environment(&reading, "LOCALDOMAIN", resolv_search_line);
+	reading.search_fixed = reading.search_given;
+	if (!err)
+		err = rcm_lines_each(path, resolv_take_line, &reading);
+	if (!err)
+		err = resolv_set_defaults(&reading);
+	if (!err)
+		err = resolv_take_environment(&reading, "RES_OPTIONS", resolv_options_line);
+	if (err)
 		rcm_resolv_put(resolv);
-		return -ENOMEM;
-	}
-	/* A full search list may be a longer one that was cut: glibc keeps the rest where only it can see it. */
-	resolv->beyond_us = (res->options & BEYOND_US) || resolv->search_count == MAXDNSRCH || res->nsort > 0 ||
-			    !res->retry;
-	*ret_resolv = resolv;
-	return 0;
-}
-
-/* What glibc takes for granted without a file: the server on this host, the host's own domain. */
-static void set_defaults(struct __res_state *res, char host[HOST_NAME_MAX + 1])
-{
-	char *domain;
-
-	*res = (struct __res_state){
-		.options = RES_DEFAULT, .ndots = 1, .retrans = RES_TIMEOUT, .retry = RES_DFLRETRY, .nscount = 1,
-		.nsaddr_list = { { .sin_family = AF_INET, .sin_port = htons(NAMESERVER_PORT),
-				   .sin_addr.s_addr = htonl(INADDR_LOOPBACK) } },
-	};
-	if (gethostname(host, HOST_NAME_MAX + 1))
-		return;
-	host[HOST_NAME_MAX] = '\0';
-	domain = strchr(host, '.');
-	if (domain)
-		res->dnsrch[0] = domain + 1;
-}
-
-/* res_ninit() fails for want of memory or descriptors, which is for now, or for a file that can't be read, which stays
- * and is as if there were none. */
-static int read_defaults(struct __res_state *res, int error, struct rcm_resolv **ret_resolv)
-{
-	char host[HOST_NAME_MAX + 1];
-
-	if (error == ENOMEM || error == EMFILE || error == ENFILE)
-		return -error;
-	rcm_info("dns: resolv.conf can't be read: %s", strerror(error));
-	set_defaults(res, host);
-	return rcm_resolv_from(res, ret_resolv);
-}
-
-int rcm_resolv_read(struct rcm_resolv **ret_resolv)
-{
-	struct __res_state *res = calloc(1, sizeof(*res));
-	int err;
-
-	if (!res)
-		return -ENOMEM;
-	errno = 0;
-	if (res_ninit(res)) {
-		err = read_defaults(res, errno, ret_resolv);
-	} else {
-		err = rcm_resolv_from(res, ret_resolv);
-		res_nclose(res);
-	}
-	free(res);
+	else
+		*ret_resolv = resolv;
 	return err;
 }
 
@@ -132,63 +268,34 @@ void rcm_resolv_put(struct rcm_resolv *resolv)
 {
 	if (!resolv || --resolv->refs)
 		return;
-	for (unsigned i = 0; i < resolv->search_count; i++)
-		free(resolv->search[i]);
+	resolv_search_clear(resolv);
 	free(resolv);
 }
 
-static bool is_root(const char *domain)
+static bool resolv_is_same_search(const struct rcm_resolv *a, const struct rcm_resolv *b)
 {
-	return !domain[0] || !strcmp(domain, ".");
+	if (a->search_count != b->search_count)
+		return false;
+	for (unsigned i = 0; i < a->search_count; i++)
+		if (strcmp(a->search[i], b->search[i]))
+			return false;
+	return true;
 }
 
-struct plan {
-	bool first;			/* as it is, before the domains */
-	unsigned domains;
-	bool last;			/* as it is, after them */
-};
-
-static struct plan plan_of(const struct rcm_resolv *resolv, const char *name)
+bool rcm_resolv_is_same(const struct rcm_resolv *a, const struct rcm_resolv *b)
 {
-	size_t len = strlen(name);
-	struct plan plan = { 0 };
-	unsigned dots = 0;
-
-	for (const char *p = name; *p; p++)
-		dots += *p == '.';
-	plan.first = dots >= resolv->ndots;
-	if (len && name[len - 1] == '.') {
-		plan.first = true;
-		return plan;
-	}
-	plan.domains = resolv->search_count;
-	plan.last = !plan.first && (dots || !plan.domains || !resolv->no_tld_query);
-	for (unsigned i = 0; i < plan.domains; i++)
-		if (is_root(resolv->search[i]))
-			plan.last = false;
-	return plan;
+	return a->servers_count == b->servers_count && !memcmp(a->servers, b->servers, sizeof(a->servers)) &&
+	       a->ndots == b->ndots && a->timeout_ms == b->timeout_ms && a->attempts == b->attempts &&
+	       a->rotate == b->rotate && a->use_tcp == b->use_tcp && a->edns == b->edns &&
+	       a->trust_ad == b->trust_ad && a->no_aaaa == b->no_aaaa && a->single_request == b->single_request &&
+	       a->reopen == b->reopen && a->no_tld_query == b->no_tld_query && a->sortlist == b->sortlist &&
+	       resolv_is_same_search(a, b);
 }
 
-enum rcm_search_kind rcm_search_name(const struct rcm_resolv *resolv, const char *name, unsigned index, char *buf)
+bool rcm_resolv_has(const struct rcm_resolv *resolv, const union rcm_dns_address *server)
 {
-	struct plan plan = plan_of(resolv, name);
-	const char *domain = NULL;
-
-	if (index >= plan.first + plan.domains + plan.last)
-		return RCM_SEARCH_END;
-	if (index >= plan.first && index < plan.first + plan.domains)
-		domain = resolv->search[index - plan.first];
-	if (strlen(name) + (domain ? strlen(domain) : 0) + 2 > RCM_SEARCH_NAME_MAX)
-		domain = NULL;
-	stpcpy(stpcpy(stpcpy(buf, name), domain && !is_root(domain) ? "." : ""),
-	       domain && !is_root(domain) ? domain : "");
-	return domain ? RCM_SEARCH_DOMAIN : RCM_SEARCH_AS_IS;
-}
-
-unsigned rcm_search_last(const struct rcm_resolv *resolv, const char *name)
-{
-	struct plan plan = plan_of(resolv, name);
-
-	/* Without a last one this is behind the end. */
-	return plan.first + plan.domains;
+	for (unsigned i = 0; i < resolv->servers_count; i++)
+		if (!memcmp(&resolv->servers[i], server, sizeof(*server)))
+			return true;
+	return false;
 }

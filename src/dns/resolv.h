@@ -1,48 +1,42 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The stub resolver's configuration, as glibc reads it, and the names it makes of a short one. */
+/* The stub resolver's configuration, resolv.conf(5), read as glibc reads it. */
 #pragma once
 
-#include <resolv.h>
 #include <stdbool.h>
 #include <stddef.h>
 
 #include "dns/dns.h"
 
-/* A snapshot of resolv.conf(5), its environment variables applied. Shared by reference; one thread. */
+enum { RCM_RESOLV_SERVERS = 3 };	/* more are not looked at */
+
+/* A snapshot, its environment variables applied. Shared by reference; one thread. */
 struct rcm_resolv {
 	unsigned refs;
-	unsigned servers_count;
-	union rcm_dns_address servers[MAXNS];	/* with port and, for link-local ones, scope */
+	unsigned servers_count;			/* at least one */
+	union rcm_dns_address servers[RCM_RESOLV_SERVERS];	/* with port and, for link-local ones, scope */
 	unsigned search_count;
-	char *search[MAXDNSRCH];
+	char **search;
 	unsigned ndots;
-	int timeout_ms;			/* per server, first round */
-	int attempts;
+	int timeout_ms;				/* of each question at each server */
+	int attempts;				/* rounds over the servers */
 	bool rotate;
 	bool use_tcp;
 	bool edns;
+	bool trust_ad;
+	bool no_aaaa;
+	bool single_request;			/* the second family is asked for when the first is done */
+	bool reopen;				/* and from another port, if the same gave nothing */
 	bool no_tld_query;
-	bool beyond_us;			/* has what only glibc's own resolver can honour */
+	bool sortlist;				/* there is one, which is left to glibc */
 };
 
-/* Reads the files and the environment; 0 or -errno. The caller owns the one reference. */
-int rcm_resolv_read(struct rcm_resolv **ret_resolv);
-
-/* The same from a state that res_ninit() filled. */
-int rcm_resolv_from(const struct __res_state *res, struct rcm_resolv **ret_resolv);
+/* Reads the file and the environment; 0 or -errno. The caller owns the one reference. */
+int rcm_resolv_read(const char *path, struct rcm_resolv **ret_resolv);
 
 struct rcm_resolv *rcm_resolv_get(struct rcm_resolv *resolv);
 void rcm_resolv_put(struct rcm_resolv *resolv);
 
-/* What an unsuccessful candidate means for those after it (res_search(3)). */
-enum rcm_search_kind { RCM_SEARCH_END, RCM_SEARCH_AS_IS, RCM_SEARCH_DOMAIN };
+bool rcm_resolv_is_same(const struct rcm_resolv *a, const struct rcm_resolv *b);
 
-/*
- * The index-th name to ask for instead of name, into buf (RCM_SEARCH_NAME_MAX bytes): as it is where it has ndots dots
- * or ends in one, then with each search domain, then as it is unless that was done. RCM_SEARCH_END: there are no more.
- */
-enum rcm_search_kind rcm_search_name(const struct rcm_resolv *resolv, const char *name, unsigned index, char *buf);
-enum { RCM_SEARCH_NAME_MAX = 2 * MAXDNAME };
-
-/* The index of the last candidate, the one to go on with after a server failed at a search domain. */
-unsigned rcm_search_last(const struct rcm_resolv *resolv, const char *name);
+/* Whether that server is one of resolv's. */
+bool rcm_resolv_has(const struct rcm_resolv *resolv, const union rcm_dns_address *server);

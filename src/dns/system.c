@@ -109,7 +109,7 @@ static int system_open(struct rcm_loop *loop, const struct rcm_dns_owner *owner,
 	rcm_lock_init(&dns->lock);
 	ret = rcm_etc_open(loop, &rcm_etc_system, &system_etc_ops, dns, &dns->etc);
 	if (!ret)
-		ret = rcm_names_open(loop, &rcm_cares_network, &dns->names);
+		ret = rcm_names_open(loop, &rcm_families_network, &dns->names);
 	if (!ret)
 		ret = rcm_services_open(loop, rcm_services_ask, &dns->services);
 	if (!ret)
@@ -197,6 +197,12 @@ static int system_start(struct rcm_dns *dns, const struct rcm_dns_query *query, 
 	return ret ? ret : rcm_nss_start(dns->nss, query, done, arg, ret_lookup);
 }
 
+static bool system_partial(struct rcm_dns *dns, struct rcm_dns_lookup *lookup, rcm_dns_done_fn *done, void *arg)
+{
+	(void)dns;
+	return lookup->partial(lookup, done, arg);
+}
+
 static void system_cancel(struct rcm_dns *dns, struct rcm_dns_lookup *lookup)
 {
 	(void)dns;
@@ -253,6 +259,7 @@ const struct rcm_dns_ops rcm_dns_system = {
 	.answer_now = system_answer_now,
 	.sort = system_sort,
 	.start = system_start,
+	.partial = system_partial,
 	.cancel = system_cancel,
 	.service_now = system_service_now,
 	.service_start = system_service_start,

@@ -12,6 +12,7 @@ struct rcm_answer {
 	int status;			/* 0 or -errno */
 	uint64_t arg;			/* results found (maybe more than count), EAI_* code, or MAD status */
 	unsigned count;
+	int missing;			/* of a name, the address family that stayed silent; 0: none */
 	const char *text;		/* canonical name, or of a failure the reason; or NULL */
 	size_t size;			/* bytes of the whole object */
 	struct rcm_result *results;

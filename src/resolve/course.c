@@ -225,6 +225,8 @@ static void deadline_reached(struct rcm_timer *timer)
 
 	if (request->state == RCM_REQUEST_WAITING && request->flight->record)
 		answer = rcm_record_partial(request->flight->record);
+	else if (request->state == RCM_REQUEST_WAITING && request->flight->host)
+		answer = rcm_host_partial(request->flight);
 	course_give_up(request, answer ? answer : rcm_answer_fixed(RCM_ANSWER_DEADLINE));
 }
 

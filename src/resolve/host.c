@@ -18,6 +18,7 @@ static int make_answer(const struct rcm_dns_answer *from, struct rcm_answer **re
 	if (ret)
 		return ret;
 	answer->arg = from->count;
+	answer->missing = from->missing;
 	for (unsigned i = 0; i < count; i++)
 		rcm_sockaddr_copy(&answer->results[i].dst, &from->addresses[i].sa, 0);
 	*ret_answer = answer;
@@ -69,6 +70,7 @@ static struct rcm_answer *answer_ordered(struct rcm_engine *engine, struct rcm_a
 		ordered = rcm_answer_fixed(RCM_ANSWER_NO_MEMORY);
 	} else {
 		ordered->arg = answer->arg;
+		ordered->missing = answer->missing;
 		memcpy(ordered->results, answer->results, answer->count * sizeof(*answer->results));
 		if (sort)
 			results_sort(engine, ordered->results, ordered->count);
@@ -151,13 +153,21 @@ struct rcm_answer *rcm_host_now(struct rcm_engine *engine, const char *node, int
 int rcm_host_start(struct rcm_flight *flight, const struct rcm_request *request)
 {
 	struct rcm_engine *engine = flight->engine;
-	struct rcm_dns_query query = {
+	const struct rcm_dns_query query = {
 		.name = request->node, .family = request->family, .source = request->source,
 	};
 
-	if (request->deadline)
-		query.timeout_ms = (uint32_t)((request->deadline - engine->loop.now) / RCM_NS_PER_MS) + 1;
 	return engine->backends.dns->start(engine->dns, &query, host_answered, flight, &flight->host);
+}
+
+struct rcm_answer *rcm_host_partial(struct rcm_flight *flight)
+{
+	struct rcm_engine *engine = flight->engine;
+	struct rcm_answer *answer;
+
+	if (!engine->backends.dns->partial(engine->dns, flight->host, host_found_now, &answer))
+		return NULL;
+	return rcm_host_reach(engine, answer);
 }
 
 void rcm_host_cancel(struct rcm_flight *flight)

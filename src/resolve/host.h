@@ -8,6 +8,9 @@
 /* 0, and the flight will land; or -errno. */
 int rcm_host_start(struct rcm_flight *flight, const struct rcm_request *request);
 
+/* What has been found so far, for who has no more time: one address family. NULL: nothing. */
+struct rcm_answer *rcm_host_partial(struct rcm_flight *flight);
+
 /* The flight won't land. */
 void rcm_host_cancel(struct rcm_flight *flight);
 

@@ -34,7 +34,8 @@ struct rcm_outcome {
 	uint64_t arg;			/* event's param.arg: results found; EAI_* code; MAD status */
 	struct rcm_answer *answer;	/* status 0: the completion takes over this reference */
 	uint16_t port;			/* names: what service means, host order */
-	char *text;			/* failures: the step and the reason, for the completion to free(); or NULL */
+	char *text;			/* the step that failed and why, or what is missing, for the completion to
+					 * free(); or NULL */
 };
 
 /* Called once, on the engine's thread or inside rcm_request_start(), with no lock held. May call rcm_request_put(), not

@@ -164,6 +164,7 @@ static void done(void *arg, const struct rcm_dns_answer *answer)
 	outcome->status = answer->status;
 	outcome->code = answer->code;
 	outcome->ttl = answer->ttl;
+	outcome->missing = answer->missing;
 	snprintf(outcome->why, sizeof(outcome->why), "%s", answer->text ? answer->text : "");
 	if (answer->status) {
 		append(outcome, gai_strerror(answer->code));
@@ -174,9 +175,9 @@ static void done(void *arg, const struct rcm_dns_answer *answer)
 		append_address(outcome, &answer->addresses[i].sa);
 }
 
-void asker_start(struct outcome *outcome, const char *name, int family, uint32_t timeout_ms)
+void asker_start(struct outcome *outcome, const char *name, int family)
 {
-	const struct rcm_dns_query query = { .name = name, .family = family, .timeout_ms = timeout_ms };
+	const struct rcm_dns_query query = { .name = name, .family = family };
 	int status;
 
 	memset(outcome, 0, sizeof(*outcome));
@@ -189,6 +190,11 @@ void asker_start(struct outcome *outcome, const char *name, int family, uint32_t
 	outcome->done = true;
 	outcome->status = status;
 	append(outcome, "not started");
+}
+
+bool asker_partial(struct outcome *outcome, struct outcome *part)
+{
+	return rcm_dns_system.partial(dns, outcome->lookup, done, part);
 }
 
 void asker_cancel(struct outcome *outcome)
@@ -212,7 +218,7 @@ void asker_wait(struct outcome *outcome, unsigned max_ms)
 
 void asker_ask(struct outcome *outcome, const char *name, int family)
 {
-	asker_start(outcome, name, family, 0);
+	asker_start(outcome, name, family);
 	asker_wait(outcome, 60000);
 }
 
@@ -220,12 +226,17 @@ void asker_ask(struct outcome *outcome, const char *name, int family)
 void asker_libc(struct outcome *outcome, const char *name, int family)
 {
 	struct question question = { .family = family };
+	ssize_t n;
 
 	if (libc_fd < 0)
 		start_libc();
 	snprintf(question.name, sizeof(question.name), "%s", name);
-	if (send(libc_fd, &question, sizeof(question), 0) != sizeof(question) ||
-	    recv(libc_fd, outcome, sizeof(*outcome), 0) != sizeof(*outcome))
+	if (send(libc_fd, &question, sizeof(question), 0) != sizeof(question))
+		errx(1, "can't ask the child");
+	/* Our own side goes on meanwhile, as the library's thread does: it closes what is idle. */
+	while ((n = recv(libc_fd, outcome, sizeof(*outcome), MSG_DONTWAIT)) < 0 && errno == EAGAIN)
+		asker_turn(5);
+	if (n != sizeof(*outcome))
 		errx(1, "no answer from the child");
 	outcome->done = true;
 }

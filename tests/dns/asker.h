@@ -23,6 +23,7 @@ struct outcome {
 	int status;
 	int code;
 	uint32_t ttl;
+	int missing;
 	unsigned count;
 	uint64_t took_ms;
 	char text[OUTCOME_TEXT];	/* canonical name and addresses, or the EAI code's text */
@@ -38,8 +39,11 @@ void asker_main(int argc, char **argv);
 void asker_open(void);
 void asker_close(void);
 
-void asker_start(struct outcome *outcome, const char *name, int family, uint32_t timeout_ms);
+void asker_start(struct outcome *outcome, const char *name, int family);
 void asker_cancel(struct outcome *outcome);
+
+/* What there is of it so far; false: nothing. */
+bool asker_partial(struct outcome *outcome, struct outcome *part);
 
 /* Turns the loop until it is done, at most max_ms. */
 void asker_wait(struct outcome *outcome, unsigned max_ms);

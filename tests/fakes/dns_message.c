@@ -71,3 +71,9 @@ void dns_message_add(struct dns_message *message, const char *owner, int type, u
 	message->bytes[at] = (uint8_t)((message->len - at - 2) >> 8);
 	message->bytes[at + 1] = (uint8_t)(message->len - at - 2);
 }
+
+void dns_message_add_raw(struct dns_message *message, int section, const void *record, size_t len)
+{
+	message->bytes[5 + 2 * section]++;
+	put(message, record, len);
+}

@@ -15,3 +15,6 @@ void dns_message_begin(struct dns_message *message, const char *name, int type, 
 
 /* Adds a record to the answer section; owner as text. data: an address as text, or the target of a CNAME. */
 void dns_message_add(struct dns_message *message, const char *owner, int type, uint32_t ttl, const char *data);
+
+/* Adds a record as octets to a section: 1 answer, 2 authority, 3 additional. */
+void dns_message_add_raw(struct dns_message *message, int section, const void *record, size_t len);

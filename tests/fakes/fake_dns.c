@@ -25,7 +25,7 @@ struct rcm_dns_lookup {
 	int family, status;
 	unsigned count;
 	uint32_t ttl;
-	bool held;
+	bool held, half;
 	char name[256];
 };
 
@@ -56,7 +56,6 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static struct rcm_dns *instance;
 static unsigned started, cancelled, under_way;
-static uint32_t last_timeout;
 static char release[256];
 static bool reading, change, reverse, services_ask;
 static unsigned services_asked;
@@ -357,6 +356,8 @@ static int obey(struct rcm_dns_lookup *lookup, const char *label, long *when)
 	if (!strcmp(label, "hold")) {
 		lookup->held = true;
 		*when = -1;
+	} else if (!strcmp(label, "half")) {
+		lookup->half = true;
 	} else if (!strcmp(label, "never")) {
 		*when = -1;
 	} else if (sscanf(label, "ms%u%n", &n, &end) == 1 && !label[end]) {
@@ -411,7 +412,6 @@ static int fake_start(struct rcm_dns *dns, const struct rcm_dns_query *query, rc
 	TAILQ_INSERT_TAIL(&dns->lookups, lookup, entry);
 	started++;
 	under_way++;
-	last_timeout = query->timeout_ms;
 	pthread_cond_broadcast(&changed);
 	pthread_mutex_unlock(&lock);
 	if (when >= 0)
@@ -444,6 +444,18 @@ static void fake_fork_done(struct rcm_dns *dns)
 {
 	(void)dns;
 	pthread_mutex_unlock(&lock);
+}
+
+static bool fake_partial(struct rcm_dns *dns, struct rcm_dns_lookup *lookup, rcm_dns_done_fn *done, void *arg)
+{
+	union rcm_dns_address one;
+	struct rcm_dns_answer a = { .count = 1, .addresses = &one, .missing = AF_INET6 };
+
+	(void)dns;
+	address(&one, AF_INET, 1);
+	if (lookup->half)
+		done(arg, &a);
+	return lookup->half;
 }
 
 static void fake_cancel(struct rcm_dns *dns, struct rcm_dns_lookup *lookup)
@@ -486,7 +498,8 @@ static void fake_abandon(struct rcm_dns *dns)
 
 const struct rcm_dns_ops rcm_fake_dns = {
 	.name = "fake", .open = fake_open, .settle = fake_settle, .is_settled = fake_is_settled,
-	.answer_now = fake_answer_now, .sort = fake_sort, .start = fake_start, .cancel = fake_cancel,
+	.answer_now = fake_answer_now, .sort = fake_sort, .start = fake_start, .partial = fake_partial,
+	.cancel = fake_cancel,
 	.service_now = fake_service_now, .service_start = fake_service_start, .service_cancel = fake_service_cancel,
 	.close = fake_close, .abandon = fake_abandon, .fork_prepare = fake_fork_prepare, .fork_done = fake_fork_done,
 };
@@ -538,11 +551,6 @@ unsigned rcm_fake_dns_cancelled(void)
 unsigned rcm_fake_dns_under_way(void)
 {
 	return locked(&under_way);
-}
-
-uint32_t rcm_fake_dns_last_timeout(void)
-{
-	return locked(&last_timeout);
 }
 
 void rcm_fake_dns_reset(void)

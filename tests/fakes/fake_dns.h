@@ -5,6 +5,7 @@
  *   ms<N>       after N ms
  *   hold        when the test calls rcm_fake_dns_release()
  *   never       not at all
+ *   half        has found 10.0.0.1, and no IPv6 address yet
  *   a<N>        with N addresses 10.0.0.1, 10.0.0.2, ... (default 1); with family AF_INET6 fd00::1 ...
  *   ttl<N>      that may be kept N seconds (default 0)
  *   e<N>        with status -N
@@ -31,9 +32,6 @@ void rcm_fake_dns_reset(void);
 
 /* Waits until that many lookups were started since the last reset. */
 void rcm_fake_dns_wait_started(unsigned count);
-
-/* timeout_ms of the last lookup started. */
-uint32_t rcm_fake_dns_last_timeout(void);
 
 /* While on: the host's files are being read, and whoever asks waits until it is off. */
 void rcm_fake_dns_reading(bool on);

@@ -7,7 +7,7 @@
 
 #include "../unit/test.h"
 #include "base/clock.h"
-#include "fake_cares.h"
+#include "fake_families.h"
 #include "fake_clock.h"
 
 struct rcm_loop loop;
@@ -15,26 +15,35 @@ struct rcm_names *names;
 const enum rcm_pick_step files_dns[RCM_PICK_STEPS] = { RCM_PICK_FILES, RCM_PICK_DNS };
 const enum rcm_pick_step dns_files[RCM_PICK_STEPS] = { RCM_PICK_DNS, RCM_PICK_FILES };
 
-struct rcm_resolv *make_resolv(const char *domain, unsigned long options)
+static void write_file(char path[], const char *text)
 {
-	struct __res_state res = { .nscount = 1, .ndots = 1, .retrans = 1, .retry = 1, .options = options };
+	int fd = mkstemp(path);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+	close(fd);
+}
+
+struct rcm_resolv *make_resolv(const char *text)
+{
+	char path[] = "/tmp/rai-resolv-XXXXXX";
 	struct rcm_resolv *resolv;
 
-	res.nsaddr_list[0] = (struct sockaddr_in){ .sin_family = AF_INET,
-						   .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	res.dnsrch[0] = (char *)domain;
-	assert_int_equal(rcm_resolv_from(&res, &resolv), 0);
+	write_file(path, text);
+	assert_int_equal(rcm_resolv_read(path, &resolv), 0);
+	unlink(path);
+	/* Not the domain of this host. */
+	while (!strstr(text, "search") && resolv->search_count)
+		free(resolv->search[--resolv->search_count]);
 	return resolv;
 }
 
 struct rcm_hosts *make_hosts(void)
 {
 	char path[] = "/tmp/rai-names-XXXXXX";
-	int fd = mkstemp(path);
 	struct rcm_hosts *hosts;
 
-	assert_int_equal(write(fd, "192.0.2.77 inhosts\n", 19), 19);
-	close(fd);
+	write_file(path, "192.0.2.77 inhosts\n");
 	assert_int_equal(rcm_hosts_read(path, false, &hosts), 0);
 	unlink(path);
 	return hosts;
@@ -45,16 +54,16 @@ int open_names(void **state)
 	(void)state;
 	rcm_fake_clock_use(RCM_NS_PER_S);
 	assert_int_equal(rcm_loop_init(&loop), 0);
-	assert_int_equal(rcm_names_open(&loop, &fake_cares, &names), 0);
-	rcm_names_configure(names, files_dns, make_resolv(NULL, 0), make_hosts());
+	assert_int_equal(rcm_names_open(&loop, &fake_families, &names), 0);
+	rcm_names_configure(names, files_dns, make_resolv(LOCAL), make_hosts());
 	return 0;
 }
 
 int close_names(void **state)
 {
 	(void)state;
-	fake_cares_assert_over();
-	fake_cares_speaker(NULL);
+	fake_families_assert_over();
+	fake_families_speaker(NULL);
 	rcm_names_close(names);
 	rcm_loop_done(&loop);
 	rcm_clock_replace(NULL);
@@ -70,13 +79,14 @@ void done(void *arg, const struct rcm_dns_answer *answer)
 	result->code = answer->code;
 	result->count = answer->count;
 	result->ttl = answer->ttl;
+	result->missing = answer->missing;
 	strcpy(result->canonname, answer->canonname ? answer->canonname : "");
 	strcpy(result->text, answer->text ? answer->text : "");
 }
 
-void start_as(struct result *result, const char *name, int family, enum rcm_dns_source source, uint32_t timeout)
+void start_as(struct result *result, const char *name, int family, enum rcm_dns_source source)
 {
-	const struct rcm_dns_query query = { .name = name, .family = family, .source = source, .timeout_ms = timeout };
+	const struct rcm_dns_query query = { .name = name, .family = family, .source = source };
 
 	memset(result, 0, sizeof(*result));
 	assert_int_equal(rcm_names_start(names, &query, done, result, &result->lookup), 0);
@@ -84,7 +94,7 @@ void start_as(struct result *result, const char *name, int family, enum rcm_dns_
 
 void start(struct result *result, const char *name)
 {
-	start_as(result, name, AF_UNSPEC, RCM_DNS_CONFIGURED, 0);
+	start_as(result, name, AF_UNSPEC, RCM_DNS_CONFIGURED);
 	assert_int_equal(result->done, 0);
 }
 
@@ -99,11 +109,8 @@ void advance_ms(unsigned ms)
 	turn();
 }
 
-void fail_both(const char *name, enum rcm_dns_verdict verdict)
+void fail_next(const char *name, enum rcm_dns_verdict verdict)
 {
-	struct rcm_exchange *x = fake_cares_take(name, true, true);
-
-	fake_cares_fail(x, ns_t_a, verdict);
-	fake_cares_fail(x, ns_t_aaaa, verdict);
+	fake_families_fail(fake_families_take(name, AF_UNSPEC), verdict);
 	turn();
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Asks for names by scripted name servers (fake_cares.h), a clock that stands still, and a hosts file of one line. */
+/* Asks for names by scripted name servers (fake_families.h), a clock that stands still, and a hosts file of one line. */
 #pragma once
 
 #include "base/limits.h"
@@ -12,6 +12,7 @@ struct result {
 	int code;
 	unsigned count;
 	uint32_t ttl;
+	int missing;
 	char canonname[256];
 	char text[RCM_TEXT_MAX];
 	struct rcm_dns_lookup *lookup;
@@ -25,8 +26,9 @@ extern const enum rcm_pick_step files_dns[RCM_PICK_STEPS], dns_files[RCM_PICK_ST
 int open_names(void **state);
 int close_names(void **state);
 
-/* One name server on loopback; domain: the search list, or NULL. */
-struct rcm_resolv *make_resolv(const char *domain, unsigned long options);
+/* A configuration of that text; one name server on loopback and no domain to search. */
+struct rcm_resolv *make_resolv(const char *text);
+#define LOCAL "nameserver 127.0.0.1\noptions timeout:1 attempts:1\n"
 
 /* "inhosts" only. */
 struct rcm_hosts *make_hosts(void);
@@ -36,11 +38,11 @@ void done(void *arg, const struct rcm_dns_answer *answer);
 
 /* Begins a lookup of both families as configured, or as said. */
 void start(struct result *result, const char *name);
-void start_as(struct result *result, const char *name, int family, enum rcm_dns_source source, uint32_t timeout);
+void start_as(struct result *result, const char *name, int family, enum rcm_dns_source source);
 
 /* One turn of the loop, at once or after the clock has been put forward. */
 void turn(void);
 void advance_ms(unsigned ms);
 
-/* Takes the question about name, ends both families so, and turns. */
-void fail_both(const char *name, enum rcm_dns_verdict verdict);
+/* Takes the name that is asked about, ends it so, and turns. */
+void fail_next(const char *name, enum rcm_dns_verdict verdict);

@@ -34,6 +34,9 @@ static void test_verdict_codes_are_those_of_the_contract(void **state)
 	assert_int_equal(rcm_verdict_errno(RCM_DNS_NOMEM), -ENOMEM);
 	assert_int_equal(rcm_verdict_errno(RCM_DNS_NOFILE), -EMFILE);
 	assert_int_equal(rcm_verdict_eai(RCM_DNS_NOFILE), EAI_SYSTEM);
+	assert_int_equal(rcm_verdict_errno(RCM_DNS_NORANDOM), -EIO);
+	assert_int_equal(rcm_verdict_errno(RCM_DNS_LAME), -EIO);
+	assert_int_equal(rcm_verdict_errno(RCM_DNS_OTHER_RCODE), -EIO);
 }
 
 /* The merge of A and AAAA takes the greater. */
@@ -41,12 +44,28 @@ static void test_verdict_order_puts_our_own_failures_first_then_found_and_no_suc
 {
 	(void)state;
 	for (int v = 0; v < RCM_DNS_VERDICTS; v++) {
-		assert_int_equal(rcm_verdict_is_ours(v), v == RCM_DNS_NOMEM || v == RCM_DNS_NOFILE);
+		assert_int_equal(rcm_verdict_is_ours(v), v == RCM_DNS_NOMEM || v == RCM_DNS_NOFILE ||
+				 v == RCM_DNS_NORANDOM);
 		assert_true(v <= RCM_DNS_FOUND || rcm_verdict_is_ours(v));
 	}
 	assert_true(RCM_DNS_NXDOMAIN < RCM_DNS_NODATA);
 	assert_true(RCM_DNS_NODATA < RCM_DNS_SERVFAIL);
 	assert_true(RCM_DNS_NODATA < RCM_DNS_TIMEOUT);
+}
+
+/* Of these a server is named, of the others none spoke. */
+static void test_verdict_spoken_ones_are_those_of_a_server(void **state)
+{
+	static const enum rcm_dns_verdict silent[] = { RCM_DNS_UNREACHABLE, RCM_DNS_TIMEOUT, RCM_DNS_NOMEM,
+						       RCM_DNS_NOFILE, RCM_DNS_NORANDOM };
+	static const enum rcm_dns_verdict spoken[] = { RCM_DNS_NXDOMAIN, RCM_DNS_NODATA, RCM_DNS_SERVFAIL, RCM_DNS_LAME,
+						       RCM_DNS_MALFORMED, RCM_DNS_CUT_TIMEOUT, RCM_DNS_FOUND };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(silent) / sizeof(*silent); i++)
+		assert_false(rcm_verdict_is_spoken(silent[i]));
+	for (size_t i = 0; i < sizeof(spoken) / sizeof(*spoken); i++)
+		assert_true(rcm_verdict_is_spoken(spoken[i]));
 }
 
 static void test_eai_errno_known_codes_unknown_codes_and_system(void **state)
@@ -73,6 +92,7 @@ int main(void)
 		cmocka_unit_test(test_verdict_every_failure_is_a_negative_errno_with_code_and_text),
 		cmocka_unit_test(test_verdict_codes_are_those_of_the_contract),
 		cmocka_unit_test(test_verdict_order_puts_our_own_failures_first_then_found_and_no_such_name_last),
+		cmocka_unit_test(test_verdict_spoken_ones_are_those_of_a_server),
 		cmocka_unit_test(test_eai_errno_known_codes_unknown_codes_and_system),
 	};
 

@@ -5,30 +5,27 @@
 #include <stdio.h>
 
 #include "base/clock.h"
-#include "base/limits.h"
 #include "dns/lookup.h"
-#include "fake_cares.h"
+#include "fake_families.h"
 #include "fake_clock.h"
 #include "loop/timer.h"
 #include "names_asker.h"
 #include "test.h"
 
-static void test_names_both_families_are_one_answer(void **state)
+static void test_names_found_with_all_addresses_and_the_name_asked_for(void **state)
 {
-	struct rcm_exchange *x;
 	struct result r;
 
 	(void)state;
 	start(&r, "two.test");
 	turn();
-	x = fake_cares_take("two.test", true, true);
-	fake_cares_found(x, ns_t_aaaa, "two.test", "::1");
 	assert_int_equal(r.done, 0);
-	fake_cares_found(x, ns_t_a, "two.test", "127.0.0.1");
+	fake_families_found(fake_families_take("two.test", AF_UNSPEC), "127.0.0.1", "::1");
 	assert_int_equal(r.done, 1);
 	assert_int_equal(r.status, 0);
 	assert_int_equal(r.count, 2);
 	assert_int_equal(r.ttl, 60);
+	assert_int_equal(r.missing, 0);
 	assert_string_equal(r.canonname, "two.test");
 }
 
@@ -37,9 +34,9 @@ static void test_names_wanted_family_only_is_asked_for(void **state)
 	struct result r;
 
 	(void)state;
-	start_as(&r, "a.test", AF_INET6, RCM_DNS_CONFIGURED, 0);
+	start_as(&r, "a.test", AF_INET6, RCM_DNS_CONFIGURED);
 	turn();
-	fake_cares_fail(fake_cares_take("a.test", false, true), ns_t_aaaa, RCM_DNS_NODATA);
+	fake_families_fail(fake_families_take("a.test", AF_INET6), RCM_DNS_NODATA);
 	assert_int_equal(r.done, 0);
 	turn();
 	assert_int_equal(r.status, -ENODATA);
@@ -51,25 +48,37 @@ static void test_names_search_list_is_walked_and_res_search_s_choice_told(void *
 	struct result r;
 
 	(void)state;
-	rcm_names_configure(names, files_dns, make_resolv("x.test", 0), NULL);
+	rcm_names_configure(names, files_dns, make_resolv(LOCAL "search x.test\n"), NULL);
 	start(&r, "short");
 	turn();
-	fail_both("short.x.test", RCM_DNS_NODATA);
+	fail_next("short.x.test", RCM_DNS_NODATA);
 	assert_int_equal(r.done, 0);
-	fail_both("short", RCM_DNS_REFUSED);
+	fail_next("short", RCM_DNS_REFUSED);
 	assert_int_equal(r.status, -ENODATA);
 	/* The name as it is, asked first: its end is what counts. */
 	start(&r, "a.b");
 	turn();
-	fail_both("a.b", RCM_DNS_NXDOMAIN);
-	fail_both("a.b.x.test", RCM_DNS_NODATA);
+	fail_next("a.b", RCM_DNS_NXDOMAIN);
+	fail_next("a.b.x.test", RCM_DNS_NODATA);
 	assert_int_equal(r.status, -ENOENT);
 	/* A domain that can't be asked ends the search, but for the name as it is. */
 	start(&r, "short");
 	turn();
-	fail_both("short.x.test", RCM_DNS_TIMEOUT);
-	fail_both("short", RCM_DNS_NXDOMAIN);
+	fail_next("short.x.test", RCM_DNS_TIMEOUT);
+	fail_next("short", RCM_DNS_NXDOMAIN);
 	assert_int_equal(r.done, 1);
+}
+
+/* No label of it may be empty: it is not asked for, and the search goes on. */
+static void test_names_candidate_that_is_no_name_is_one_that_is_not_found(void **state)
+{
+	struct result r;
+
+	(void)state;
+	start(&r, "a..test");
+	turn();
+	assert_int_equal(r.done, 1);
+	assert_int_equal(r.status, -ENOENT);
 }
 
 static void test_names_hosts_file_comes_first_and_asks_nobody(void **state)
@@ -93,7 +102,7 @@ static void test_names_hosts_file_comes_last_where_dns_is_first(void **state)
 	rcm_names_configure(names, dns_files, NULL, NULL);
 	start(&r, "inhosts");
 	turn();
-	fail_both("inhosts", RCM_DNS_TIMEOUT);
+	fail_next("inhosts", RCM_DNS_TIMEOUT);
 	assert_int_equal(r.done, 1);
 	assert_int_equal(r.status, 0);
 }
@@ -103,36 +112,60 @@ static void test_names_source_hosts_or_servers_only(void **state)
 	struct result r;
 
 	(void)state;
-	start_as(&r, "a.test", AF_UNSPEC, RCM_DNS_HOSTS, 0);
+	start_as(&r, "a.test", AF_UNSPEC, RCM_DNS_HOSTS);
 	turn();
 	assert_int_equal(r.status, -ENOENT);
 	assert_string_equal(r.text, "the hosts file has no such name");
-	start_as(&r, "inhosts", AF_UNSPEC, RCM_DNS_SERVERS, 0);
+	start_as(&r, "inhosts", AF_UNSPEC, RCM_DNS_SERVERS);
 	turn();
-	fail_both("inhosts", RCM_DNS_NXDOMAIN);
+	fail_next("inhosts", RCM_DNS_NXDOMAIN);
 	assert_int_equal(r.status, -ENOENT);
 }
 
-static void test_names_half_an_answer_is_given_when_the_other_half_stays_out(void **state)
+static void test_names_half_an_answer_is_not_to_be_kept_and_says_what_is_missing(void **state)
 {
 	struct result r;
 
 	(void)state;
 	start(&r, "two.test");
 	turn();
-	fake_cares_found(fake_cares_take("two.test", true, true), ns_t_a, "two.test", "127.0.0.1");
-	advance_ms(999);
-	assert_int_equal(r.done, 0);
-	advance_ms(1);
-	assert_int_equal(r.done, 1);
+	fake_families_half(fake_families_take("two.test", AF_UNSPEC), "127.0.0.1", AF_INET6);
+	assert_int_equal(r.status, 0);
 	assert_int_equal(r.count, 1);
 	assert_int_equal(r.ttl, 0);
-	start_as(&r, "two.test", AF_UNSPEC, RCM_DNS_CONFIGURED, 200);
+	assert_int_equal(r.missing, AF_INET6);
+	/* One that failed is no news: getaddrinfo() doesn't tell either. */
+	start(&r, "two.test");
 	turn();
-	fake_cares_found(fake_cares_take("two.test", true, true), ns_t_aaaa, "two.test", "::1");
-	advance_ms(100);
-	assert_int_equal(r.done, 1);
+	fake_families_half(fake_families_take("two.test", AF_UNSPEC), "127.0.0.1", 0);
+	assert_int_equal(r.ttl, 0);
+	assert_int_equal(r.missing, 0);
 }
+
+/* B5: whoever has time goes on waiting. */
+static void test_names_part_is_told_to_who_asks_and_the_lookup_goes_on(void **state)
+{
+	struct rcm_families *f;
+	struct result r, part = { 0 };
+
+	(void)state;
+	start(&r, "two.test");
+	turn();
+	f = fake_families_take("two.test", AF_UNSPEC);
+	assert_false(r.lookup->partial(r.lookup, done, &part));
+	fake_families_found_so_far(f, "::1");
+	assert_true(r.lookup->partial(r.lookup, done, &part));
+	assert_int_equal(part.done, 1);
+	assert_int_equal(part.count, 1);
+	assert_int_equal(part.ttl, 0);
+	assert_int_equal(part.missing, AF_INET);
+	assert_int_equal(r.done, 0);
+	fake_families_found(f, "127.0.0.1", NULL);
+	assert_int_equal(r.count, 2);
+	assert_int_equal(part.done, 1);
+}
+
+enum { MANY = 300 };
 
 static void start_many(struct result *results, unsigned count)
 {
@@ -151,119 +184,104 @@ static void answer_in_order(unsigned from, unsigned to)
 
 	for (unsigned i = from; i < to; i++) {
 		snprintf(name, sizeof(name), "n%u.test", i);
-		struct rcm_exchange *x = fake_cares_take(name, true, true);
-
-		fake_cares_found(x, ns_t_a, name, "127.0.0.1");
-		fake_cares_found(x, ns_t_aaaa, name, "::1");
+		fake_families_found(fake_families_take(name, AF_UNSPEC), "127.0.0.1", "::1");
 	}
 }
 
-static void test_names_window_bounds_those_in_flight_and_keeps_the_order(void **state)
+static void test_names_without_room_wait_in_order_and_are_asked_when_there_is_some(void **state)
 {
-	enum { MANY = 3 * RCM_DNS_WINDOW };
 	static struct result r[MANY];
 
 	(void)state;
+	fake_families_room(100);
 	start_many(r, MANY);
 	for (unsigned i = 0; i < 3; i++) {
-		assert_int_equal(fake_cares_out(), RCM_DNS_WINDOW);
-		answer_in_order(i * RCM_DNS_WINDOW, (i + 1) * RCM_DNS_WINDOW);
+		assert_int_equal(fake_families_out(), 100);
+		answer_in_order(i * 100, (i + 1) * 100);
 		turn();
 	}
 	for (unsigned i = 0; i < MANY; i++)
 		assert_int_equal(r[i].done, 1);
 }
 
-/* F7, F34: silent names give up their places; a window of new ones each patience. */
-static void test_names_silent_ones_give_up_their_places_to_those_waiting(void **state)
+/* A4: what is on this host waits for no name server, nor for those who do. */
+static void test_names_of_the_hosts_file_go_before_those_that_wait_for_room(void **state)
 {
-	enum { MANY = 4 * RCM_DNS_WINDOW };
-	static struct result r[MANY];
+	static struct result r[MANY], hosts, only;
 
 	(void)state;
+	fake_families_room(0);
 	start_many(r, MANY);
-	for (unsigned i = 1; i < 4; i++) {
-		assert_int_equal(fake_cares_out(), i * RCM_DNS_WINDOW);
-		advance_ms(10);
-		turn();
-	}
-	assert_int_equal(fake_cares_out(), MANY);
-	answer_in_order(0, MANY);
-	for (unsigned i = 0; i < MANY; i++)
-		assert_int_equal(r[i].done, 1);
-}
-
-static void test_names_patience_follows_the_round_trip_within_its_bounds(void **state)
-{
-	enum { MANY = RCM_DNS_WINDOW + 1 };
-	static struct result r[MANY];
-
-	(void)state;
-	/* A round trip of 8 ms makes it 32 ms. */
-	start(&r[0], "n0.test");
+	start(&hosts, "inhosts");
+	start_as(&only, "a.test", AF_UNSPEC, RCM_DNS_HOSTS);
 	turn();
-	rcm_fake_clock_advance(8 * RCM_NS_PER_MS);
+	assert_int_equal(hosts.count, 1);
+	assert_int_equal(only.status, -ENOENT);
+	assert_int_equal(r[0].done, 0);
+	fake_families_room(MANY);
 	turn();
-	answer_in_order(0, 1);
-	start_many(r, MANY);
-	advance_ms(31);
-	turn();
-	assert_int_equal(fake_cares_out(), RCM_DNS_WINDOW);
-	advance_ms(1);
-	turn();
-	assert_int_equal(fake_cares_out(), MANY);
 	answer_in_order(0, MANY);
 }
 
-static void test_names_without_room_wait_and_are_asked_when_there_is_some(void **state)
-{
-	static struct result r[3];
-
-	(void)state;
-	fake_cares_room(1);
-	start_many(r, 3);
-	assert_int_equal(fake_cares_out(), 1);
-	turn();
-	assert_int_equal(fake_cares_out(), 1);
-	answer_in_order(0, 1);
-	turn();
-	answer_in_order(1, 2);
-	turn();
-	answer_in_order(2, 3);
-	assert_int_equal(r[2].done, 1);
-}
-
-/* No room and nothing that would say when: the loop must not spin. */
 static void test_names_without_room_the_loop_sleeps(void **state)
 {
 	static struct result r[2];
 
 	(void)state;
-	fake_cares_room(1);
+	fake_families_room(1);
 	start_many(r, 2);
 	turn();
-	assert_true(rcm_timers_wait_ms(&loop, rcm_clock_now(), -1) > 0);
-	rcm_names_configure(names, files_dns, NULL, NULL);
-	fake_cares_room(2);
-	advance_ms(5);
-	assert_int_equal(fake_cares_out(), 2);
+	assert_int_equal(rcm_timers_wait_ms(&loop, rcm_clock_now(), -1), -1);
+	fake_families_room(2);
+	turn();
 	answer_in_order(0, 2);
+}
+
+/* B8: nobody waits for a server that is no longer asked. */
+static void test_names_at_a_server_that_is_gone_are_asked_about_anew(void **state)
+{
+	static struct result r[3];
+
+	(void)state;
+	rcm_names_configure(names, files_dns, make_resolv("nameserver 127.0.0.1\nnameserver 127.0.0.2\n"), NULL);
+	fake_families_room(2);
+	start_many(r, 3);
+	fake_families_take("n0.test", AF_UNSPEC);
+	fail_next("n1.test", RCM_DNS_TIMEOUT);
+	assert_int_equal(r[1].done, 1);
+	/* The order of servers and the search list may change under it. */
+	rcm_names_configure(names, files_dns, make_resolv("nameserver 127.0.0.2\nnameserver 127.0.0.1\nsearch x.test\n"),
+			    NULL);
+	turn();
+	assert_int_equal(fake_families_out(), 2);
+	fake_families_take("n2.test", AF_UNSPEC);
+	rcm_names_configure(names, files_dns, make_resolv("nameserver 127.0.0.2\n"), NULL);
+	assert_int_equal(fake_families_out(), 0);
+	turn();
+	fake_families_found(fake_families_take("n0.test", AF_UNSPEC), "127.0.0.1", NULL);
+	fake_families_found(fake_families_take("n2.test", AF_UNSPEC), "127.0.0.1", NULL);
+	assert_int_equal(r[0].done, 1);
+	assert_int_equal(r[2].done, 1);
 }
 
 static void test_names_cancelled_anywhere_are_not_completed(void **state)
 {
-	static struct result r[RCM_DNS_WINDOW + 2];
+	static struct result r[MANY];
 
 	(void)state;
-	start_many(r, RCM_DNS_WINDOW + 2);
+	fake_families_room(100);
+	start_many(r, MANY);
 	r[0].lookup->cancel(r[0].lookup);
-	r[RCM_DNS_WINDOW + 1].lookup->cancel(r[RCM_DNS_WINDOW + 1].lookup);
+	r[MANY - 1].lookup->cancel(r[MANY - 1].lookup);
+	start(&r[0], "fresh.test");
+	r[0].lookup->cancel(r[0].lookup);
+	fake_families_room(MANY);
 	turn();
-	assert_int_equal(fake_cares_out(), RCM_DNS_WINDOW);
-	answer_in_order(1, RCM_DNS_WINDOW + 1);
+	assert_int_equal(fake_families_out(), MANY - 2);
+	answer_in_order(1, MANY - 1);
 	assert_int_equal(r[0].done, 0);
 	assert_int_equal(r[1].done, 1);
-	assert_int_equal(r[RCM_DNS_WINDOW + 1].done, 0);
+	assert_int_equal(r[MANY - 1].done, 0);
 }
 
 static struct result *victim;
@@ -284,7 +302,7 @@ static void test_names_completion_may_cancel_another_and_start_one(void **state)
 	start(&second, "second.test");
 	victim = &second;
 	turn();
-	fake_cares_found(fake_cares_take("first.test", true, false), ns_t_a, "first.test", "127.0.0.1");
+	fake_families_found(fake_families_take("first.test", AF_INET), "127.0.0.1", NULL);
 	assert_int_equal(first.done, 1);
 	turn();
 	assert_int_equal(second.done, 0);
@@ -292,16 +310,16 @@ static void test_names_completion_may_cancel_another_and_start_one(void **state)
 
 static void test_names_closed_with_lookups_in_every_state_frees_all(void **state)
 {
-	static struct result r[2 * RCM_DNS_WINDOW + 5];
+	static struct result r[MANY], fresh;
 
 	(void)state;
-	start_many(r, 2 * RCM_DNS_WINDOW + 5);
-	advance_ms(10);
-	turn();
+	fake_families_room(100);
+	start_many(r, MANY);
+	start(&fresh, "fresh.test");
 	rcm_names_close(names);
-	assert_int_equal(rcm_names_open(&loop, &fake_cares, &names), 0);
-	rcm_names_configure(names, files_dns, make_resolv(NULL, 0), make_hosts());
-	for (unsigned i = 0; i < 2 * RCM_DNS_WINDOW + 5; i++)
+	assert_int_equal(rcm_names_open(&loop, &fake_families, &names), 0);
+	rcm_names_configure(names, files_dns, make_resolv(LOCAL), make_hosts());
+	for (unsigned i = 0; i < MANY; i++)
 		assert_int_equal(r[i].done, 0);
 }
 
@@ -310,18 +328,19 @@ static void test_names_closed_with_lookups_in_every_state_frees_all(void **state
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		NAMES_TEST(test_names_both_families_are_one_answer),
+		NAMES_TEST(test_names_found_with_all_addresses_and_the_name_asked_for),
 		NAMES_TEST(test_names_wanted_family_only_is_asked_for),
 		NAMES_TEST(test_names_search_list_is_walked_and_res_search_s_choice_told),
+		NAMES_TEST(test_names_candidate_that_is_no_name_is_one_that_is_not_found),
 		NAMES_TEST(test_names_hosts_file_comes_first_and_asks_nobody),
 		NAMES_TEST(test_names_hosts_file_comes_last_where_dns_is_first),
 		NAMES_TEST(test_names_source_hosts_or_servers_only),
-		NAMES_TEST(test_names_half_an_answer_is_given_when_the_other_half_stays_out),
-		NAMES_TEST(test_names_window_bounds_those_in_flight_and_keeps_the_order),
-		NAMES_TEST(test_names_silent_ones_give_up_their_places_to_those_waiting),
-		NAMES_TEST(test_names_patience_follows_the_round_trip_within_its_bounds),
-		NAMES_TEST(test_names_without_room_wait_and_are_asked_when_there_is_some),
+		NAMES_TEST(test_names_half_an_answer_is_not_to_be_kept_and_says_what_is_missing),
+		NAMES_TEST(test_names_part_is_told_to_who_asks_and_the_lookup_goes_on),
+		NAMES_TEST(test_names_without_room_wait_in_order_and_are_asked_when_there_is_some),
+		NAMES_TEST(test_names_of_the_hosts_file_go_before_those_that_wait_for_room),
 		NAMES_TEST(test_names_without_room_the_loop_sleeps),
+		NAMES_TEST(test_names_at_a_server_that_is_gone_are_asked_about_anew),
 		NAMES_TEST(test_names_cancelled_anywhere_are_not_completed),
 		NAMES_TEST(test_names_completion_may_cancel_another_and_start_one),
 		NAMES_TEST(test_names_closed_with_lookups_in_every_state_frees_all),

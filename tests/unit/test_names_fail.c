@@ -7,59 +7,34 @@
 #include <unistd.h>
 
 #include "base/limits.h"
-#include "fake_cares.h"
+#include "fake_families.h"
 #include "names_asker.h"
 #include "test.h"
 
-/* Half an answer is none where this process could not ask: nothing is found, kept, or asked any further. */
-static void test_names_one_family_without_memory_or_descriptors_ends_the_name(void **state)
+/* Nothing is asked any further where this process could not ask. */
+static void test_names_without_memory_descriptors_or_random_numbers_end(void **state)
 {
 	static const struct {
 		enum rcm_dns_verdict verdict;
 		int status, code;
-	} rows[] = { { RCM_DNS_NOMEM, -ENOMEM, EAI_MEMORY }, { RCM_DNS_NOFILE, -EMFILE, EAI_SYSTEM } };
+		const char *why;
+	} rows[] = {
+		{ RCM_DNS_NOMEM, -ENOMEM, EAI_MEMORY, "out of memory" },
+		{ RCM_DNS_NOFILE, -EMFILE, EAI_SYSTEM, "out of file descriptors" },
+		{ RCM_DNS_NORANDOM, -EIO, EAI_SYSTEM, "no random numbers to be had" },
+	};
+	struct result r;
 
 	(void)state;
-	rcm_names_configure(names, files_dns, make_resolv("x.test", 0), NULL);
-	for (int i = 0; i < 4; i++) {
-		struct rcm_exchange *x;
-		struct result r;
-
+	rcm_names_configure(names, files_dns, make_resolv(LOCAL "search x.test\n"), NULL);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		start(&r, "short");
 		turn();
-		x = fake_cares_take("short.x.test", true, true);
-		if (i % 2)
-			fake_cares_found(x, ns_t_aaaa, "short.x.test", "::1");
-		fake_cares_fail(x, ns_t_a, rows[i / 2].verdict);
-		if (i % 2 == 0)
-			fake_cares_found(x, ns_t_aaaa, "short.x.test", "::1");
-		turn();
+		fail_next("short.x.test", rows[i].verdict);
 		assert_int_equal(r.done, 1);
-		assert_int_equal(r.status, rows[i / 2].status);
-		assert_int_equal(r.code, rows[i / 2].code);
-		assert_int_equal(r.ttl, 0);
-		assert_non_null(strstr(r.text, "out of"));
-	}
-}
-
-/* Its failure may be over soon: what the other gave is told, as getaddrinfo() does, and not kept. */
-static void test_names_one_family_failed_gives_the_other_not_to_be_kept(void **state)
-{
-	static const enum rcm_dns_verdict verdicts[] = { RCM_DNS_SERVFAIL, RCM_DNS_REFUSED, RCM_DNS_TIMEOUT,
-							 RCM_DNS_UNREACHABLE, RCM_DNS_NODATA };
-	(void)state;
-	for (size_t i = 0; i < sizeof(verdicts) / sizeof(*verdicts); i++) {
-		struct rcm_exchange *x;
-		struct result r;
-
-		start(&r, "a.test");
-		turn();
-		x = fake_cares_take("a.test", true, true);
-		fake_cares_fail(x, ns_t_aaaa, verdicts[i]);
-		fake_cares_found(x, ns_t_a, "a.test", "127.0.0.1");
-		assert_int_equal(r.done, 1);
-		assert_int_equal(r.count, 1);
-		assert_int_equal(r.ttl, verdicts[i] == RCM_DNS_NODATA ? 60 : 0);
+		assert_int_equal(r.status, rows[i].status);
+		assert_int_equal(r.code, rows[i].code);
+		assert_non_null(strstr(r.text, rows[i].why));
 	}
 }
 
@@ -70,11 +45,11 @@ static void fail_and_log(int fd)
 	open_names(NULL);	/* here: the library's descriptors don't outlive a fork */
 	setenv("RAI_LOG", "info", 1);
 	dup2(fd, STDERR_FILENO);
-	start_as(&r, "a\nb.test", AF_INET, RCM_DNS_CONFIGURED, 0);
+	start_as(&r, "a\nb.test", AF_INET, RCM_DNS_CONFIGURED);
 	turn();
-	start_as(&r, "a.test", AF_INET, RCM_DNS_CONFIGURED, 0);
+	start_as(&r, "a.test", AF_INET, RCM_DNS_CONFIGURED);
 	turn();
-	fake_cares_fail(fake_cares_take("a.test", true, false), ns_t_a, RCM_DNS_TIMEOUT);
+	fake_families_fail(fake_families_take("a.test", AF_INET), RCM_DNS_TIMEOUT);
 	turn();
 	_exit(0);
 }
@@ -101,51 +76,22 @@ static void test_names_failed_one_leaves_a_line_in_the_log(void **state)
 				  "rai: info: dns: \"a.test\": name server 127.0.0.1 did not answer in time\n");
 }
 
-/* A name with the other family does exist; a failure leaves that open. */
-static void test_names_greater_of_two_ends_is_told(void **state)
-{
-	static const struct {
-		enum rcm_dns_verdict a, aaaa;
-		int status;
-	} rows[] = {
-		{ RCM_DNS_NXDOMAIN, RCM_DNS_NXDOMAIN, -ENOENT }, { RCM_DNS_NODATA, RCM_DNS_NXDOMAIN, -ENODATA },
-		{ RCM_DNS_NXDOMAIN, RCM_DNS_NODATA, -ENODATA },	 { RCM_DNS_NODATA, RCM_DNS_SERVFAIL, -EAGAIN },
-		{ RCM_DNS_TIMEOUT, RCM_DNS_NODATA, -ETIMEDOUT }, { RCM_DNS_REFUSED, RCM_DNS_NXDOMAIN, -EIO },
-		{ RCM_DNS_NOMEM, RCM_DNS_TIMEOUT, -ENOMEM },	 { RCM_DNS_NXDOMAIN, RCM_DNS_NOFILE, -EMFILE },
-	};
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-		struct rcm_exchange *x;
-		struct result r;
-
-		start(&r, "a.test");
-		turn();
-		x = fake_cares_take("a.test", true, true);
-		fake_cares_fail(x, ns_t_a, rows[i].a);
-		fake_cares_fail(x, ns_t_aaaa, rows[i].aaaa);
-		turn();
-		assert_int_equal(r.done, 1);
-		assert_int_equal(r.status, rows[i].status);
-	}
-}
-
 static void test_names_text_names_who_said_so_or_all_who_were_asked(void **state)
 {
 	const union rcm_dns_address server = { .in = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(0xc0000207) } };
 	struct result r;
 
 	(void)state;
-	fake_cares_speaker(&server);
-	start_as(&r, "a.test", AF_INET, RCM_DNS_CONFIGURED, 0);
+	fake_families_speaker(&server);
+	start_as(&r, "a.test", AF_INET, RCM_DNS_CONFIGURED);
 	turn();
-	fake_cares_fail(fake_cares_take("a.test", true, false), ns_t_a, RCM_DNS_SERVFAIL);
+	fake_families_fail(fake_families_take("a.test", AF_INET), RCM_DNS_SERVFAIL);
 	turn();
 	assert_string_equal(r.text, "name server 192.0.2.7 failed for now (SERVFAIL)");
-	fake_cares_speaker(NULL);
-	start_as(&r, "a.test", AF_INET, RCM_DNS_CONFIGURED, 0);
+	fake_families_speaker(NULL);
+	start_as(&r, "a.test", AF_INET, RCM_DNS_CONFIGURED);
 	turn();
-	fake_cares_fail(fake_cares_take("a.test", true, false), ns_t_a, RCM_DNS_TIMEOUT);
+	fake_families_fail(fake_families_take("a.test", AF_INET), RCM_DNS_TIMEOUT);
 	turn();
 	assert_string_equal(r.text, "name server 127.0.0.1 did not answer in time");
 }
@@ -159,21 +105,21 @@ static void test_names_that_no_host_can_have_are_not_asked_about(void **state)
 	struct result r;
 
 	(void)state;
-	rcm_names_configure(names, files_dns, make_resolv("x.test", 0), NULL);
+	rcm_names_configure(names, files_dns, make_resolv(LOCAL "search x.test\n"), NULL);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
 		start(&r, bad[i]);
 		turn();
-		assert_int_equal(fake_cares_out(), 0);
+		assert_int_equal(fake_families_out(), 0);
 		assert_int_equal(r.done, 1);
 		assert_int_equal(r.status, -ENOENT);
 		assert_int_equal(r.code, EAI_NONAME);
 		assert_non_null(strstr(r.text, "no host can have that name"));
 	}
 	/* A domain that makes it one is left out, the others are asked. */
-	rcm_names_configure(names, files_dns, make_resolv("x y.test", 0), NULL);
+	rcm_names_configure(names, files_dns, make_resolv(LOCAL "search x@y.test\n"), NULL);
 	start(&r, "short");
 	turn();
-	fail_both("short", RCM_DNS_NXDOMAIN);
+	fail_next("short", RCM_DNS_NXDOMAIN);
 	assert_int_equal(r.status, -ENOENT);
 }
 
@@ -195,9 +141,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_names_failed_one_leaves_a_line_in_the_log),	/* before any other logs */
-		NAMES_TEST(test_names_one_family_without_memory_or_descriptors_ends_the_name),
-		NAMES_TEST(test_names_one_family_failed_gives_the_other_not_to_be_kept),
-		NAMES_TEST(test_names_greater_of_two_ends_is_told),
+		NAMES_TEST(test_names_without_memory_descriptors_or_random_numbers_end),
 		NAMES_TEST(test_names_text_names_who_said_so_or_all_who_were_asked),
 		NAMES_TEST(test_names_that_no_host_can_have_are_not_asked_about),
 		NAMES_TEST(test_names_too_long_are_refused),

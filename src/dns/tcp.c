@@ -1,0 +1,459 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Questions by TCP. */
+#include "dns/tcp.h"
+
+#include <errno.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/container.h"
+#include "base/err.h"
+#include "base/fds.h"
+#include "base/limits.h"
+#include "base/log.h"
+
+enum {
+	PREFIX = 2,			/* octets of a message's length, which go before it */
+	IN_SIZE = PREFIX + RCM_MESSAGE_MAX,
+	OUT_SIZE = 4096,
+	RECEIVES_A_TURN = 4,
+	PIPELINE = 128,
+};
+
+/* A connection that has been silent for so long gets no more questions: its server may do them one by one. One that was
+ * when a question was taken back gets none ever again: its server may have forgotten it. */
+#define STUCK_AFTER (100 * RCM_NS_PER_MS)
+#define DEAD_AFTER (500 * RCM_NS_PER_MS)
+
+struct rcm_tcp_connection {
+	TAILQ_ENTRY(rcm_tcp_connection) entry;
+	struct rcm_source source;
+	struct rcm_tcp *tcp;
+	int fd;
+	bool connected;
+	bool busy;			/* in use further up: not to be freed */
+	bool over;			/* to be freed then */
+	bool dead;			/* taken for one that nobody answers on */
+	unsigned answered;
+	uint64_t moved_at;		/* when it was made, answered, or got its first question */
+	struct rcm_carried *out;	/* by id, the oldest first; those to be sent, too: */
+	struct rcm_carrieds unsent;
+	struct rcm_timer idle;
+	size_t in_len, out_len, out_at;
+	uint8_t *in;			/* NULL: nothing came yet */
+	uint8_t out_bytes[OUT_SIZE];
+};
+
+void rcm_tcp_init(struct rcm_tcp *tcp, struct rcm_carry *carry, const union rcm_dns_address *address)
+{
+	*tcp = (struct rcm_tcp){ .carry = carry, .address = *address, .pipeline = PIPELINE };
+	TAILQ_INIT(&tcp->connections);
+	TAILQ_INIT(&tcp->waiting);
+	TAILQ_INIT(&tcp->failing);
+}
+
+static uint64_t tcp_now(const struct rcm_tcp *tcp)
+{
+	return tcp->carry->loop->now;
+}
+
+static void tcp_connection_free(struct rcm_tcp_connection *connection)
+{
+	struct rcm_tcp *tcp = connection->tcp;
+
+	if (!connection->over) {
+		TAILQ_REMOVE(&tcp->connections, connection, entry);
+		tcp->connections_count--;
+	}
+	rcm_timer_stop(tcp->carry->loop, &connection->idle);
+	if (connection->fd >= 0) {
+		rcm_source_remove(&connection->source);
+		rcm_fds_close(connection->fd);
+	}
+	connection->fd = -1;
+	connection->over = true;
+	if (connection->busy)
+		return;
+	free(connection->in);
+	free(connection);
+}
+
+static void tcp_put_down(struct rcm_carried *carried)
+{
+	struct rcm_tcp_connection *connection = carried->by;
+
+	if (carried->unsent)
+		TAILQ_REMOVE(&connection->unsent, carried, entry);
+	carried->unsent = false;
+	rcm_carried_unregister(&connection->out, carried);
+	carried->by = NULL;
+}
+
+static void tcp_flush_due(struct rcm_timer *timer);
+
+static void tcp_flush_soon(struct rcm_tcp *tcp)
+{
+	if (tcp->flush.state == RCM_TIMER_IDLE)
+		rcm_timer_start(tcp->carry->loop, &tcp->flush, 0, tcp_flush_due);
+}
+
+static void tcp_wait_for_connection(struct rcm_tcp *tcp, struct rcm_carried *carried)
+{
+	carried->by = tcp;
+	TAILQ_INSERT_TAIL(&tcp->waiting, carried, entry);
+	tcp_flush_soon(tcp);
+}
+
+/* What is put again meanwhile isn't among them. */
+static void tcp_fail_waiting(struct rcm_tcp *tcp, int err)
+{
+	struct rcm_carried *carried;
+
+	TAILQ_FOREACH(carried, &tcp->waiting, entry)
+		carried->unsent = true;
+	TAILQ_CONCAT(&tcp->failing, &tcp->waiting, entry);
+	while ((carried = TAILQ_FIRST(&tcp->failing))) {
+		TAILQ_REMOVE(&tcp->failing, carried, entry);
+		carried->unsent = false;
+		carried->by = NULL;
+		carried->ops->fail(carried, err);
+	}
+}
+
+/*
+ * The end of a connection. Without one nobody can be asked. If it was one, only the oldest question can be what the
+ * server left for, and only if it never answered: the others are asked again, no more of them at once than the server
+ * was seen to answer.
+ */
+static void tcp_connection_end(struct rcm_tcp_connection *connection, int err)
+{
+	struct rcm_tcp *tcp = connection->tcp;
+	struct rcm_carried *carried, *culprit = NULL;
+	bool busy = connection->busy;
+
+	connection->busy = true;
+	if (connection->out && connection->connected)
+		tcp->pipeline = connection->answered ? connection->answered : 1;
+	if (!connection->answered && connection->connected)
+		culprit = connection->out;
+	if (culprit)
+		tcp_put_down(culprit);
+	while ((carried = connection->out)) {
+		tcp_put_down(carried);
+		tcp_wait_for_connection(tcp, carried);
+	}
+	tcp_connection_free(connection);
+	if (!connection->connected)
+		tcp_fail_waiting(tcp, err);
+	else if (culprit)
+		culprit->ops->fail(culprit, -ECONNRESET);
+	connection->busy = busy;
+	if (!busy)
+		tcp_connection_free(connection);
+}
+
+static void tcp_idle_over(struct rcm_timer *timer)
+{
+	tcp_connection_free(rcm_container(timer, struct rcm_tcp_connection, idle));
+}
+
+static void tcp_watch_idle(struct rcm_tcp_connection *connection)
+{
+	if (!connection->out && !connection->over)
+		rcm_timer_start(connection->tcp->carry->loop, &connection->idle,
+				tcp_now(connection->tcp) + RCM_DNS_TCP_IDLE_MS * RCM_NS_PER_MS, tcp_idle_over);
+}
+
+/* ---- Receiving ---- */
+
+static void tcp_take(struct rcm_tcp_connection *connection, const uint8_t *bytes, size_t len)
+{
+	struct rcm_tcp *tcp = connection->tcp;
+	struct rcm_carried *carried = NULL;
+
+	if (len >= 2)
+		carried = rcm_carried_find(connection->out, (uint16_t)(bytes[0] << 8 | bytes[1]));
+	if (!carried || carried->unsent || !carried->ops->take(carried, bytes, len)) {
+		tcp->carry->dropped++;
+		return;
+	}
+	connection->answered++;
+	connection->moved_at = tcp_now(tcp);
+	if (connection->out && tcp->pipeline < PIPELINE)
+		tcp->pipeline++;
+	if (!TAILQ_EMPTY(&tcp->waiting))
+		tcp_flush_soon(tcp);
+}
+
+/* Hands out the whole messages there are; of the last the beginning may stay. */
+static void tcp_take_messages(struct rcm_tcp_connection *connection)
+{
+	size_t at = 0, len;
+
+	while (connection->in_len - at >= PREFIX && !connection->over) {
+		len = (size_t)(connection->in[at] << 8 | connection->in[at + 1]);
+		if (connection->in_len - at < PREFIX + len)
+			break;
+		tcp_take(connection, connection->in + at + PREFIX, len);
+		at += PREFIX + len;
+	}
+	connection->in_len -= at;
+	memmove(connection->in, connection->in + at, connection->in_len);
+}
+
+/* How many octets came, 0 at the end of the stream, or -errno. */
+static int tcp_receive(struct rcm_tcp_connection *connection)
+{
+	ssize_t n;
+
+	if (!connection->in)
+		connection->in = malloc(IN_SIZE);
+	if (!connection->in)
+		return -ENOMEM;
+	n = recv(connection->fd, connection->in + connection->in_len, IN_SIZE - connection->in_len, MSG_DONTWAIT);
+	if (n < 0)
+		return rcm_errno();
+	connection->in_len += (size_t)n;
+	tcp_take_messages(connection);
+	return (int)n;
+}
+
+/* ---- Sending ---- */
+
+static void tcp_fill(struct rcm_tcp_connection *connection)
+{
+	struct rcm_carried *carried;
+	uint8_t *at;
+	size_t len;
+
+	connection->out_at = connection->out_len = 0;
+	while ((carried = TAILQ_FIRST(&connection->unsent)) &&
+	       OUT_SIZE - connection->out_len >= PREFIX + RCM_MESSAGE_QUESTION_MAX) {
+		at = connection->out_bytes + connection->out_len;
+		len = carried->ops->write(carried, at + PREFIX);
+		at[0] = (uint8_t)(len >> 8);
+		at[1] = (uint8_t)len;
+		connection->out_len += PREFIX + len;
+		TAILQ_REMOVE(&connection->unsent, carried, entry);
+		carried->unsent = false;
+	}
+}
+
+/* 0 or -errno. */
+static int tcp_send_all(struct rcm_tcp_connection *connection)
+{
+	ssize_t n;
+
+	for (;;) {
+		if (connection->out_at == connection->out_len)
+			tcp_fill(connection);
+		if (!connection->out_len)
+			return 0;
+		n = send(connection->fd, connection->out_bytes + connection->out_at,
+			 connection->out_len - connection->out_at, MSG_NOSIGNAL | MSG_DONTWAIT);
+		if (n < 0)
+			return rcm_errno();
+		connection->out_at += (size_t)n;
+	}
+}
+
+static bool tcp_is_for_later(int err)
+{
+	return err == -EAGAIN || err == -EINTR;
+}
+
+static void tcp_flush_connection(struct rcm_tcp_connection *connection)
+{
+	int err = connection->connected ? tcp_send_all(connection) : -EAGAIN;
+
+	if (!err || tcp_is_for_later(err))
+		err = rcm_source_change(&connection->source, RCM_READABLE | (err ? RCM_WRITABLE : 0U));
+	if (err)
+		tcp_connection_end(connection, err);
+}
+
+/* ---- Connections ---- */
+
+/* 0; or -errno why there is no connection. */
+static int tcp_connected(struct rcm_tcp_connection *connection)
+{
+	socklen_t len = sizeof(int);
+	int err = 0;
+
+	getsockopt(connection->fd, SOL_SOCKET, SO_ERROR, &err, &len);
+	connection->connected = !err;
+	connection->moved_at = tcp_now(connection->tcp);
+	return -err;
+}
+
+static void tcp_connection_ready(struct rcm_source *source, uint32_t events)
+{
+	struct rcm_tcp_connection *connection = rcm_container(source, struct rcm_tcp_connection, source);
+	int n = 1;
+
+	connection->busy = true;
+	if (!connection->connected)
+		n = tcp_connected(connection) ?: 1;
+	for (int i = 0; events & ~(uint32_t)RCM_WRITABLE && i < RECEIVES_A_TURN && n > 0 && !connection->over; i++)
+		n = tcp_receive(connection);
+	if (!connection->over && n <= 0 && !tcp_is_for_later(n))
+		tcp_connection_end(connection, n ? n : -ECONNRESET);
+	if (!connection->over)
+		tcp_flush_connection(connection);
+	tcp_watch_idle(connection);
+	connection->busy = false;
+	if (connection->over)
+		tcp_connection_free(connection);
+}
+
+static int tcp_connect_to(const union rcm_dns_address *address)
+{
+	socklen_t len = address->sa.sa_family == AF_INET ? sizeof(address->in) : sizeof(address->in6);
+	int fd = rcm_fds_add(socket(address->sa.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+	const int on = 1;
+	int err;
+
+	if (fd < 0)
+		return fd;
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+	if (!connect(fd, &address->sa, len) || errno == EINPROGRESS)
+		return fd;
+	err = rcm_errno();
+	rcm_fds_close(fd);
+	return err;
+}
+
+/* 0 or -errno. */
+static int tcp_connection_new(struct rcm_tcp *tcp, struct rcm_tcp_connection **ret_connection)
+{
+	struct rcm_tcp_connection *connection = calloc(1, sizeof(*connection));
+	int err;
+
+	if (!connection)
+		return -ENOMEM;
+	connection->tcp = tcp;
+	connection->moved_at = tcp_now(tcp);
+	TAILQ_INIT(&connection->unsent);
+	TAILQ_INSERT_TAIL(&tcp->connections, connection, entry);
+	tcp->connections_count++;
+	connection->fd = tcp_connect_to(&tcp->address);
+	err = connection->fd < 0 ? connection->fd :
+	      rcm_source_add(tcp->carry->loop, &connection->source, connection->fd, RCM_READABLE | RCM_WRITABLE,
+			     tcp_connection_ready);
+	if (err)
+		tcp_connection_free(connection);
+	else
+		*ret_connection = connection;
+	return err;
+}
+
+static bool tcp_is_usable(const struct rcm_tcp_connection *connection)
+{
+	const struct rcm_tcp *tcp = connection->tcp;
+
+	if (connection->dead)
+		return false;
+	return !connection->out || (HASH_COUNT(connection->out) < tcp->pipeline &&
+				    tcp_now(tcp) - connection->moved_at < STUCK_AFTER);
+}
+
+/* 0; -EAGAIN: all are in use; or another -errno: there can't be one. */
+static int tcp_choose(struct rcm_tcp *tcp, struct rcm_tcp_connection **ret_connection)
+{
+	struct rcm_tcp_connection *connection;
+
+	TAILQ_FOREACH(connection, &tcp->connections, entry) {
+		if (tcp_is_usable(connection)) {
+			*ret_connection = connection;
+			return 0;
+		}
+	}
+	return tcp->connections_count < RCM_DNS_CONNECTIONS ? tcp_connection_new(tcp, ret_connection) : -EAGAIN;
+}
+
+static void tcp_assign(struct rcm_tcp_connection *connection, struct rcm_carried *carried)
+{
+	struct rcm_tcp *tcp = connection->tcp;
+	int err = rcm_carried_register(tcp->carry, &connection->out, carried);
+
+	TAILQ_REMOVE(&tcp->waiting, carried, entry);
+	carried->by = NULL;
+	if (err) {
+		carried->ops->fail(carried, err);
+		return;
+	}
+	if (HASH_COUNT(connection->out) == 1)
+		connection->moved_at = tcp_now(tcp);
+	rcm_timer_stop(tcp->carry->loop, &connection->idle);
+	carried->by = connection;
+	carried->unsent = true;
+	TAILQ_INSERT_TAIL(&connection->unsent, carried, entry);
+}
+
+void rcm_tcp_flush(struct rcm_tcp *tcp)
+{
+	struct rcm_tcp_connection *connection, *next;
+	struct rcm_carried *carried;
+	int err = 0;
+
+	rcm_timer_stop(tcp->carry->loop, &tcp->flush);
+	while (!err && (carried = TAILQ_FIRST(&tcp->waiting))) {
+		err = tcp_choose(tcp, &connection);
+		if (!err)
+			tcp_assign(connection, carried);
+	}
+	for (connection = TAILQ_FIRST(&tcp->connections); connection; connection = next) {
+		next = TAILQ_NEXT(connection, entry);
+		if (connection->connected && !TAILQ_EMPTY(&connection->unsent))
+			tcp_flush_connection(connection);
+	}
+	if (err && err != -EAGAIN)
+		tcp_fail_waiting(tcp, err);
+}
+
+static void tcp_flush_due(struct rcm_timer *timer)
+{
+	rcm_tcp_flush(rcm_container(timer, struct rcm_tcp, flush));
+}
+
+void rcm_tcp_put(struct rcm_tcp *tcp, struct rcm_carried *carried)
+{
+	carried->unsent = false;
+	tcp_wait_for_connection(tcp, carried);
+}
+
+void rcm_tcp_take_back(struct rcm_tcp *tcp, struct rcm_carried *carried)
+{
+	struct rcm_tcp_connection *connection = carried->by;
+
+	if (carried->by == tcp) {
+		TAILQ_REMOVE(carried->unsent ? &tcp->failing : &tcp->waiting, carried, entry);
+		carried->unsent = false;
+		carried->by = NULL;
+		return;
+	}
+	connection->dead |= tcp_now(tcp) - connection->moved_at >= DEAD_AFTER;
+	tcp_put_down(carried);
+	if (connection->dead && !connection->out)
+		tcp_connection_free(connection);
+	else
+		tcp_watch_idle(connection);
+	if (!TAILQ_EMPTY(&tcp->waiting))
+		tcp_flush_soon(tcp);
+}
+
+void rcm_tcp_done(struct rcm_tcp *tcp)
+{
+	struct rcm_tcp_connection *connection;
+
+	while (!TAILQ_EMPTY(&tcp->waiting))
+		rcm_tcp_take_back(tcp, TAILQ_FIRST(&tcp->waiting));
+	while ((connection = TAILQ_FIRST(&tcp->connections))) {
+		while (connection->out)
+			tcp_put_down(connection->out);
+		tcp_connection_free(connection);
+	}
+	rcm_timer_stop(tcp->carry->loop, &tcp->flush);
+}

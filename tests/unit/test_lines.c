@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Files read line by line. */
+#include "dns/lines.h"
+
+#include <errno.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "test.h"
+
+static int join(char *line, void *arg)
+{
+	if (!strcmp(line, "stop\n"))
+		return -ECANCELED;
+	strcat(strcat(arg, "|"), line);
+	return 0;
+}
+
+static void write_file(char path[], const char *text)
+{
+	int fd = mkstemp(path);
+
+	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+	close(fd);
+}
+
+static void test_lines_are_given_one_by_one_until_one_says_no(void **state)
+{
+	char path[] = "/tmp/rai-lines-XXXXXX", text[64] = "";
+
+	(void)state;
+	write_file(path, "a\n\nb c");
+	assert_int_equal(rcm_lines_each(path, join, text), 0);
+	assert_string_equal(text, "|a\n|\n|b c");
+	unlink(path);
+	strcpy(path, "/tmp/rai-lines-XXXXXX");
+	write_file(path, "a\nstop\nb\n");
+	text[0] = '\0';
+	assert_int_equal(rcm_lines_each(path, join, text), -ECANCELED);
+	assert_string_equal(text, "|a\n");
+	unlink(path);
+}
+
+static void test_lines_of_what_is_no_file_are_none(void **state)
+{
+	char text[64] = "";
+
+	(void)state;
+	assert_int_equal(rcm_lines_each("/tmp/rai-there-is-no-such-file", join, text), 0);
+	assert_int_equal(rcm_lines_each("/tmp", join, text), 0);
+	assert_string_equal(text, "");
+}
+
+/* C8: what could not be read is no end of the file. */
+static void test_lines_that_can_not_be_read_for_now_are_an_error(void **state)
+{
+	struct rlimit before, none;
+	char text[64] = "";
+
+	(void)state;
+	/* Memory of another process: reading it fails with EIO. */
+	assert_int_equal(rcm_lines_each("/proc/self/mem", join, text), -EIO);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	none = (struct rlimit){ .rlim_max = before.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	assert_int_equal(rcm_lines_each("/etc/passwd", join, text), -EMFILE);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_lines_are_given_one_by_one_until_one_says_no),
+		cmocka_unit_test(test_lines_of_what_is_no_file_are_none),
+		cmocka_unit_test(test_lines_that_can_not_be_read_for_now_are_an_error),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

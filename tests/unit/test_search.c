@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Which names are asked for instead of a short one. */
+#include "dns/search.h"
+
+#include "test.h"
+
+/* The candidates for name, "a b c"; search ends with a NULL. */
+static void check(unsigned ndots, bool no_tld_query, const char *const *search, const char *name, const char *expected)
+{
+	struct rcm_resolv resolv = { .ndots = ndots, .no_tld_query = no_tld_query, .search = (char **)search };
+	char text[512] = "", candidate[RCM_SEARCH_NAME_MAX];
+
+	while (search[resolv.search_count])
+		resolv.search_count++;
+	for (unsigned i = 0; rcm_search_name(&resolv, name, i, candidate) != RCM_SEARCH_END; i++)
+		strcat(strcat(text, i ? " " : ""), candidate);
+	assert_string_equal(text, expected);
+}
+
+static const char *const two[] = { "x.test", "y.test", NULL };
+static const char *const root[] = { ".", "x.test", NULL };
+static const char *const none[] = { NULL };
+
+static void test_search_short_name_tries_domains_first(void **state)
+{
+	(void)state;
+	check(1, false, two, "a", "a.x.test a.y.test a");
+	check(1, true, two, "a", "a.x.test a.y.test");
+	check(1, true, none, "a", "a");
+	check(1, false, none, "a", "a");
+}
+
+static void test_search_name_with_enough_dots_is_tried_first(void **state)
+{
+	(void)state;
+	check(1, false, two, "a.b", "a.b a.b.x.test a.b.y.test");
+	check(2, false, two, "a.b", "a.b.x.test a.b.y.test a.b");
+	check(2, true, two, "a.b", "a.b.x.test a.b.y.test a.b");
+	check(0, false, two, "a", "a a.x.test a.y.test");
+}
+
+static void test_search_trailing_dot_is_no_search(void **state)
+{
+	(void)state;
+	check(1, false, two, "a.", "a.");
+	check(15, false, two, "a.b.", "a.b.");
+}
+
+static void test_search_root_in_the_list_takes_the_place_of_the_last_try(void **state)
+{
+	(void)state;
+	check(1, false, root, "a", "a a.x.test");
+}
+
+static void test_search_last_is_behind_the_domains(void **state)
+{
+	const struct rcm_resolv resolv = { .ndots = 1, .search = (char **)two, .search_count = 2 };
+
+	(void)state;
+	assert_int_equal(rcm_search_last(&resolv, "a"), 2);
+	assert_int_equal(rcm_search_last(&resolv, "a.b"), 3);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_search_short_name_tries_domains_first),
+		cmocka_unit_test(test_search_name_with_enough_dots_is_tried_first),
+		cmocka_unit_test(test_search_trailing_dot_is_no_search),
+		cmocka_unit_test(test_search_root_in_the_list_takes_the_place_of_the_last_try),
+		cmocka_unit_test(test_search_last_is_behind_the_domains),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

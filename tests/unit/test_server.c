@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What becomes known of a server by what it does, on a clock of the test's own. */
+#include "dns/server.h"
+
+#include "base/clock.h"
+#include "base/limits.h"
+#include "test.h"
+
+#define MS RCM_NS_PER_MS
+
+/* In questions. */
+enum { WINDOW = 2 * RCM_DNS_WINDOW, WINDOW_MIN = 2 * RCM_DNS_WINDOW_MIN, IN_FLIGHT = 2 * RCM_DNS_IN_FLIGHT };
+
+static struct rcm_server server;
+static uint64_t at;
+
+static int make(void **state)
+{
+	static const union rcm_dns_address address = { .in = { .sin_family = AF_INET } };
+
+	(void)state;
+	at = 100 * RCM_NS_PER_S;
+	rcm_server_init(&server, &address);
+	return 0;
+}
+
+static void answer_after(uint64_t trip)
+{
+	at += trip;
+	rcm_server_answered(&server, at - trip, at);
+}
+
+static void be_silent(void)
+{
+	at += 1000 * MS;
+	rcm_server_silent(&server, at - 1000 * MS, at);
+}
+
+static void test_server_patience_is_four_round_trips_within_bounds(void **state)
+{
+	(void)state;
+	assert_int_equal(rcm_server_patience(&server), 10 * MS);
+	assert_int_equal(rcm_server_early(&server), 100 * MS);
+	answer_after(8 * MS);
+	assert_int_equal(rcm_server_patience(&server), 32 * MS);
+	for (int i = 0; i < 100; i++)
+		answer_after(MS / 10);
+	assert_int_equal(rcm_server_patience(&server), MS);
+	for (int i = 0; i < 200; i++)
+		answer_after(100 * MS);
+	assert_int_equal(rcm_server_patience(&server), 50 * MS);
+	assert_in_range(rcm_server_early(&server), 300 * MS, 400 * MS);
+}
+
+/* A name that takes its time is no reason to be patient with all. */
+static void test_server_usual_round_trip_is_not_that_of_one_slow_name(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 20; i++)
+		answer_after(MS);
+	answer_after(3000 * MS);
+	assert_in_range(rcm_server_patience(&server), 4 * MS, 5 * MS);
+}
+
+static void test_server_window_grows_with_answers_that_come_as_soon_as_ever(void **state)
+{
+	(void)state;
+	assert_true(rcm_server_has_room(&server, WINDOW));
+	assert_false(rcm_server_has_room(&server, WINDOW + 1));
+	server.placed = WINDOW;
+	for (int i = 0; i < 100; i++)
+		answer_after(20 * MS);
+	assert_int_equal(server.window, WINDOW + 100);
+	/* Late answers are the first sign of too much; and a window that isn't used needn't be wider. */
+	answer_after(50 * MS);
+	server.placed = 10;
+	answer_after(20 * MS);
+	assert_int_equal(server.window, WINDOW + 100);
+	server.placed = WINDOW;
+	for (int i = 0; i < 2 * IN_FLIGHT; i++) {
+		server.placed = server.window;
+		answer_after(20 * MS);
+	}
+	assert_int_equal(server.window, IN_FLIGHT);
+	server.placed = 0;
+	server.out = IN_FLIGHT - 1;
+	assert_false(rcm_server_has_room(&server, 2));
+}
+
+static void test_server_window_halves_once_for_what_was_out_together(void **state)
+{
+	(void)state;
+	server.window = 4096;
+	rcm_server_overdue(&server, at - 10 * MS, at);
+	rcm_server_overdue(&server, at - 9 * MS, at);
+	rcm_server_overdue(&server, at - 8 * MS, at + MS);
+	assert_int_equal(server.window, 2048);
+	rcm_server_overdue(&server, at + 2 * MS, at + 20 * MS);
+	assert_int_equal(server.window, 1024);
+	for (int i = 1; i < 10; i++)
+		rcm_server_overdue(&server, at + RCM_NS_PER_S * i, at + RCM_NS_PER_S * i + MS);
+	assert_int_equal(server.window, WINDOW_MIN);
+}
+
+static void test_server_silent_in_a_row_is_asked_last_with_a_probe_now_and_then(void **state)
+{
+	(void)state;
+	be_silent();
+	be_silent();
+	assert_false(rcm_server_is_last(&server, at));
+	be_silent();
+	assert_true(rcm_server_is_last(&server, at));
+	at += 9 * RCM_NS_PER_S;
+	assert_true(rcm_server_is_last(&server, at));
+	at += 2 * RCM_NS_PER_S;
+	assert_false(rcm_server_is_last(&server, at));
+	assert_true(rcm_server_is_last(&server, at));
+	answer_after(MS);
+	assert_false(rcm_server_is_last(&server, at));
+}
+
+/* A name that nobody answers for says nothing about a server that answers others. */
+static void test_server_that_answers_others_is_not_silent(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 10; i++) {
+		at += 1000 * MS;
+		rcm_server_answered(&server, at - 501 * MS, at - 500 * MS);
+		rcm_server_silent(&server, at - 1000 * MS, at);
+	}
+	assert_false(rcm_server_is_silent(&server));
+}
+
+static void test_server_refusals_are_remembered_for_a_while(void **state)
+{
+	(void)state;
+	rcm_server_refuses_edns(&server, at);
+	rcm_server_refuses_tcp(&server, at);
+	assert_true(server.no_edns_until > at && server.no_edns_until <= at + 600 * RCM_NS_PER_S);
+	assert_true(server.no_tcp_until > at && server.no_tcp_until <= at + 600 * RCM_NS_PER_S);
+}
+
+#define SERVER_TEST(f) cmocka_unit_test_setup(f, make)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		SERVER_TEST(test_server_patience_is_four_round_trips_within_bounds),
+		SERVER_TEST(test_server_usual_round_trip_is_not_that_of_one_slow_name),
+		SERVER_TEST(test_server_window_grows_with_answers_that_come_as_soon_as_ever),
+		SERVER_TEST(test_server_window_halves_once_for_what_was_out_together),
+		SERVER_TEST(test_server_silent_in_a_row_is_asked_last_with_a_probe_now_and_then),
+		SERVER_TEST(test_server_that_answers_others_is_not_silent),
+		SERVER_TEST(test_server_refusals_are_remembered_for_a_while),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
