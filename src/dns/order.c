@@ -145,6 +145,11 @@ static int compare(const void *pa, const void *pb)
 	return d ? d : (a->given > b->given) - (a->given < b->given);	/* rule 10 */
 }
 
+unsigned rcm_order_class(const union rcm_dns_address *to)
+{
+	return (unsigned)scope_of(to) << 8 | (unsigned)look_up(labels, to);
+}
+
 void rcm_order_sort(struct rcm_order *orders, unsigned count)
 {
 	qsort(orders, count, sizeof(*orders), compare);

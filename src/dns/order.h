@@ -15,6 +15,9 @@ struct rcm_order {
 	unsigned given;			/* place in the answer: the last resort, which makes the order stable */
 };
 
+/* Destinations of the same class can't have different sources for what they are: their scope and label. */
+unsigned rcm_order_class(const union rcm_dns_address *to);
+
 /*
  * Sorts by the ten rules of RFC 6724, section 6, with the policy table that glibc has built in, which is RFC 3484's
  * with rows for Teredo and unique local addresses, and with glibc's reading of rule 9 for IPv4: a prefix counts only

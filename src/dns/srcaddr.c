@@ -14,7 +14,13 @@
 #include "base/err.h"
 #include "base/fds.h"
 #include "base/limits.h"
+#include "base/table.h"
+#include "dns/blocks.h"
+#include "dns/netlink.h"
 #include "dns/order.h"
+
+/* RTNLGRP_IPV6_RULE has no name as a bit. */
+#define GROUP_IPV6_RULE (1u << (RTNLGRP_IPV6_RULE - 1))
 
 /* An address of this host. */
 struct own {
@@ -25,11 +31,29 @@ struct own {
 	bool native;
 };
 
+/* What the kernel said of the way to an address, or to all addresses of its class in a block. */
+struct way_key {
+	uint16_t family;
+	uint16_t class;
+	int32_t block;		/* -1: the one address alone */
+	uint32_t scope;
+	uint8_t address[16];
+};
+
+struct way {
+	UT_hash_handle hh;
+	struct way_key key;
+	struct rcm_order order;		/* but for the address itself */
+};
+
 struct rcm_srcaddr {
-	int monitor;		/* readable when an address of the host came or went */
+	int monitor;		/* readable when an address, a route, a rule or a device of the host came or went */
 	int udp4, udp6;		/* -1: not open yet, or the family isn't there */
 	unsigned owns_count;
 	struct own *owns;
+	struct rcm_blocks blocks;
+	bool choice;		/* which source is taken for IPv6 depends on the very address */
+	struct way *ways;
 	bool stale;
 };
 
@@ -80,8 +104,9 @@ static bool read_own(struct own *own, const struct ifaddrmsg *msg, size_t len, i
 	return true;
 }
 
-static int add_own(struct rcm_srcaddr *srcaddr, const struct nlmsghdr *nlh, int fd)
+static int add_own(const struct nlmsghdr *nlh, void *arg)
 {
+	struct rcm_srcaddr *srcaddr = arg;
 	const struct ifaddrmsg *msg = NLMSG_DATA(nlh);
 	struct own *grown;
 
@@ -91,51 +116,46 @@ static int add_own(struct rcm_srcaddr *srcaddr, const struct nlmsghdr *nlh, int 
 	if (!grown)
 		return -ENOMEM;
 	srcaddr->owns = grown;
-	if (read_own(&grown[srcaddr->owns_count], msg, IFA_PAYLOAD(nlh), fd))
+	if (read_own(&grown[srcaddr->owns_count], msg, IFA_PAYLOAD(nlh), srcaddr->monitor))
 		srcaddr->owns_count++;
 	return 0;
 }
 
-static int read_dump(struct rcm_srcaddr *srcaddr, int fd)
+static void ways_forget(struct rcm_srcaddr *srcaddr)
 {
-	_Alignas(struct nlmsghdr) char buf[16384];
+	struct way *way, *next;
 
-	for (;;) {
-		ssize_t n = recv(fd, buf, sizeof(buf), 0);
-		size_t len = (size_t)n;
-
-		if (n < 0)
-			return rcm_errno();
-		for (const struct nlmsghdr *nlh = (void *)buf; NLMSG_OK(nlh, len); nlh = NLMSG_NEXT(nlh, len)) {
-			if (nlh->nlmsg_type == NLMSG_DONE)
-				return 0;
-			if (nlh->nlmsg_type == NLMSG_ERROR)
-				return -EIO;
-			if (add_own(srcaddr, nlh, fd))
-				return -ENOMEM;
-		}
+	HASH_ITER(hh, srcaddr->ways, way, next) {
+		HASH_DEL(srcaddr->ways, way);
+		free(way);
 	}
+}
+
+/* Of several IPv6 addresses the kernel chooses one by the destination. */
+static bool has_choice(const struct rcm_srcaddr *srcaddr)
+{
+	unsigned choice = 0;
+
+	for (unsigned i = 0; i < srcaddr->owns_count; i++) {
+		const struct in6_addr *in6 = &srcaddr->owns[i].address.in6.sin6_addr;
+
+		choice += srcaddr->owns[i].address.sa.sa_family == AF_INET6 && !IN6_IS_ADDR_LINKLOCAL(in6) &&
+			  !IN6_IS_ADDR_LOOPBACK(in6);
+	}
+	return choice > 1;
 }
 
 static int refresh(struct rcm_srcaddr *srcaddr)
 {
-	const struct {
-		struct nlmsghdr nlh;
-		struct rtgenmsg gen;
-	} ask = {
-		.nlh = { .nlmsg_len = sizeof(ask), .nlmsg_type = RTM_GETADDR,
-			 .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP },
-		.gen = { .rtgen_family = AF_UNSPEC },
-	};
-	int fd = rcm_fds_add(socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
-	int err;
+	int ret;
 
-	if (fd < 0)
-		return fd;
+	ways_forget(srcaddr);
 	srcaddr->owns_count = 0;
-	err = send(fd, &ask, sizeof(ask), 0) < 0 ? rcm_errno() : read_dump(srcaddr, fd);
-	rcm_fds_close(fd);
-	return err;
+	ret = rcm_netlink_dump(RTM_GETADDR, AF_UNSPEC, add_own, srcaddr);
+	if (!ret)
+		ret = rcm_blocks_read(&srcaddr->blocks);
+	srcaddr->choice = has_choice(srcaddr);
+	return ret;
 }
 
 /* An overrun of the monitor (ENOBUFS) is news as well; only an empty one says that nothing changed. */
@@ -152,7 +172,9 @@ void rcm_srcaddr_follow(struct rcm_srcaddr *srcaddr)
 static int open_monitor(void)
 {
 	struct sockaddr_nl nl = { .nl_family = AF_NETLINK,
-				  .nl_groups = RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR };
+				  .nl_groups = RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR | RTMGRP_IPV4_ROUTE |
+					       RTMGRP_IPV6_ROUTE | RTMGRP_IPV4_RULE | GROUP_IPV6_RULE |
+					       RTMGRP_LINK };
 	int fd = rcm_fds_add(socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE));
 
 	if (fd < 0)
@@ -190,6 +212,8 @@ void rcm_srcaddr_close(struct rcm_srcaddr *srcaddr)
 	rcm_fds_close(srcaddr->udp4);
 	rcm_fds_close(srcaddr->udp6);
 	free(srcaddr->owns);
+	ways_forget(srcaddr);
+	rcm_blocks_clear(&srcaddr->blocks);
 	free(srcaddr);
 }
 
@@ -221,7 +245,7 @@ static bool ask_kernel(const struct rcm_srcaddr *srcaddr, const union rcm_dns_ad
 }
 
 /* 0, or -errno where nothing can be said of the way there. */
-static int look_at(struct rcm_srcaddr *srcaddr, struct rcm_order *order)
+static int ask_way(struct rcm_srcaddr *srcaddr, struct rcm_order *order)
 {
 	int err = open_udp(srcaddr, order->to.sa.sa_family);
 
@@ -245,6 +269,64 @@ static int look_at(struct rcm_srcaddr *srcaddr, struct rcm_order *order)
 		break;
 	}
 	return 0;
+}
+
+static struct way_key key_of(const struct rcm_srcaddr *srcaddr, const union rcm_dns_address *to)
+{
+	struct way_key key = { .family = to->sa.sa_family, .class = (uint16_t)rcm_order_class(to), .block = -1 };
+	bool v4 = to->sa.sa_family == AF_INET;
+
+	if (v4 || (!srcaddr->choice && !to->in6.sin6_scope_id))
+		key.block = rcm_blocks_find(&srcaddr->blocks, to);
+	if (key.block >= 0)
+		return key;
+	if (v4) {
+		memcpy(key.address, &to->in.sin_addr, sizeof(to->in.sin_addr));
+	} else {
+		memcpy(key.address, &to->in6.sin6_addr, sizeof(to->in6.sin6_addr));
+		key.scope = to->in6.sin6_scope_id;
+	}
+	return key;
+}
+
+/* Without memory it is asked for again next time. */
+static void way_keep(struct rcm_srcaddr *srcaddr, const struct way_key *key, const struct rcm_order *order)
+{
+	struct way *way = malloc(sizeof(*way));
+
+	if (!way)
+		return;
+	if (HASH_COUNT(srcaddr->ways) == RCM_WAYS_MAX)
+		ways_forget(srcaddr);
+	way->key = *key;
+	way->order = *order;
+	HASH_ADD(hh, srcaddr->ways, key, sizeof(way->key), way);
+	if (!way->hh.tbl)
+		free(way);
+}
+
+/* 0, or -errno where nothing can be said of the way there. */
+static int look_at(struct rcm_srcaddr *srcaddr, struct rcm_order *order)
+{
+	struct way_key key = key_of(srcaddr, &order->to);
+	struct rcm_order known;
+	struct way *way;
+	int err;
+
+	if (srcaddr->stale)
+		return ask_way(srcaddr, order);
+	HASH_FIND(hh, srcaddr->ways, &key, sizeof(key), way);
+	if (way) {
+		known = way->order;
+		known.to = order->to;
+		known.given = order->given;
+		*order = known;
+		return 0;
+	}
+	err = ask_way(srcaddr, order);
+	if (!err)
+		way_keep(srcaddr, &key, order);
+	return err;
 }
 
 void rcm_srcaddr_sort(struct rcm_srcaddr *srcaddr, union rcm_dns_address *addresses, unsigned count)

@@ -10,8 +10,8 @@ struct rcm_srcaddr;
 int rcm_srcaddr_open(struct rcm_srcaddr **ret_srcaddr);
 void rcm_srcaddr_close(struct rcm_srcaddr *srcaddr);
 
-/* Learns what changed of the host's own addresses since the last call: one system call where nothing did. To be called
- * now and then before a sort: once a turn of the loop. */
+/* Learns what changed of the host's own addresses and routes since the last call: one system call where nothing did. To
+ * be called now and then before a sort: once a turn of the loop. */
 void rcm_srcaddr_follow(struct rcm_srcaddr *srcaddr);
 
 /*

@@ -212,7 +212,8 @@ static void test_config_without_descriptors_is_told_as_such_and_not_for_ever(voi
 		assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
 		asker_ask(&ours, "v4.rai.test", AF_UNSPEC);
 		assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
-		assert_int_equal(ours.status, -EMFILE);
+		/* A socket that is there still works, and what was read last is in force. */
+		assert_int_equal(ours.status, i ? 0 : -EMFILE);
 		if (!i)
 			assert_string_equal(ours.why, "name server ::1 was not asked: out of file descriptors");
 		assert_found("v4.rai.test", "v4.rai.test 192.0.2.4");
