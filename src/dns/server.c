@@ -6,7 +6,7 @@
 #include "base/limits.h"
 
 #define PATIENCE_UNKNOWN (10 * RCM_NS_PER_MS)
-#define PATIENCE_MIN (1 * RCM_NS_PER_MS)
+#define PATIENCE_MIN (5 * RCM_NS_PER_MS)
 #define PATIENCE_MAX (50 * RCM_NS_PER_MS)
 #define EARLY_MIN (100 * RCM_NS_PER_MS)
 #define PROBE_EACH (10 * RCM_NS_PER_S)
@@ -14,7 +14,7 @@
 #define TRIP_SLACK (2 * RCM_NS_PER_MS)
 /* In questions. */
 enum { WINDOW = 2 * RCM_DNS_WINDOW, WINDOW_MIN = 2 * RCM_DNS_WINDOW_MIN, WINDOW_MAX = 2 * RCM_DNS_IN_FLIGHT };
-enum { PATIENCE_TRIPS = 4, SMOOTHING = 8, FORGETTING = 1024, SILENT_IN_A_ROW = 3 };
+enum { PATIENCE_TRIPS = 4, SMOOTHING = 8, FORGETTING = 1024, STALLED_MAX = 2, SILENT_IN_A_ROW = 3 };
 
 void rcm_server_init(struct rcm_server *server, const union rcm_dns_address *address)
 {
@@ -31,8 +31,12 @@ uint64_t rcm_server_patience(const struct rcm_server *server)
 	uint64_t wait = PATIENCE_TRIPS * server->round_trip;
 
 	if (!wait)
-		return PATIENCE_UNKNOWN;
-	return wait < PATIENCE_MIN ? PATIENCE_MIN : wait > PATIENCE_MAX ? PATIENCE_MAX : wait;
+		wait = PATIENCE_UNKNOWN;
+	if (wait < PATIENCE_MIN)
+		wait = PATIENCE_MIN;
+	/* A server that says nothing at all may just not have had the processor: more would be lost in its buffer. */
+	wait <<= server->stalled < STALLED_MAX ? server->stalled : STALLED_MAX;
+	return wait > PATIENCE_MAX ? PATIENCE_MAX : wait;
 }
 
 uint64_t rcm_server_early(const struct rcm_server *server)
@@ -58,7 +62,7 @@ void rcm_server_answered(struct rcm_server *server, uint64_t asked_at, uint64_t 
 {
 	uint64_t trip = now > asked_at ? now - asked_at : 1;
 
-	server->silent = 0;
+	server->silent = server->stalled = 0;
 	server->answered_at = now;
 	/* The way to it may have changed: what was best is forgotten bit by bit. */
 	if (!server->best_trip || trip < server->best_trip)
@@ -80,6 +84,7 @@ void rcm_server_overdue(struct rcm_server *server, uint64_t asked_at, uint64_t n
 	if (asked_at < server->halved_at)
 		return;
 	server->halved_at = now;
+	server->stalled++;
 	server->window = server->window / 2 < WINDOW_MIN ? WINDOW_MIN : server->window / 2;
 }
 

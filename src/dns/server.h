@@ -14,6 +14,7 @@ struct rcm_server {
 	uint64_t halved_at;
 	uint64_t no_edns_until;
 	uint64_t no_tcp_until;
+	unsigned stalled;		/* rounds of questions that lost their places without an answer in between */
 	unsigned silent;		/* questions in a row that it let go by */
 	unsigned window;		/* places for questions; those in use: */
 	unsigned placed;

@@ -45,7 +45,7 @@ static void test_server_patience_is_four_round_trips_within_bounds(void **state)
 	assert_int_equal(rcm_server_patience(&server), 32 * MS);
 	for (int i = 0; i < 100; i++)
 		answer_after(MS / 10);
-	assert_int_equal(rcm_server_patience(&server), MS);
+	assert_int_equal(rcm_server_patience(&server), 5 * MS);
 	for (int i = 0; i < 200; i++)
 		answer_after(100 * MS);
 	assert_int_equal(rcm_server_patience(&server), 50 * MS);
@@ -57,9 +57,24 @@ static void test_server_usual_round_trip_is_not_that_of_one_slow_name(void **sta
 {
 	(void)state;
 	for (int i = 0; i < 20; i++)
-		answer_after(MS);
+		answer_after(2 * MS);
 	answer_after(3000 * MS);
-	assert_in_range(rcm_server_patience(&server), 4 * MS, 5 * MS);
+	assert_in_range(rcm_server_patience(&server), 8 * MS, 9 * MS);
+}
+
+/* Who stalls for a while gets fewer questions meanwhile, until it answers. */
+static void test_server_patience_doubles_while_nothing_at_all_is_answered(void **state)
+{
+	(void)state;
+	answer_after(MS);
+	assert_int_equal(rcm_server_patience(&server), 5 * MS);
+	for (unsigned i = 1; i < 5; i++) {
+		at += 10 * MS;
+		rcm_server_overdue(&server, at, at);
+		assert_int_equal(rcm_server_patience(&server), (i == 1 ? 10 : 20) * MS);
+	}
+	answer_after(MS);
+	assert_int_equal(rcm_server_patience(&server), 5 * MS);
 }
 
 static void test_server_window_grows_with_answers_that_come_as_soon_as_ever(void **state)
@@ -147,6 +162,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		SERVER_TEST(test_server_patience_is_four_round_trips_within_bounds),
 		SERVER_TEST(test_server_usual_round_trip_is_not_that_of_one_slow_name),
+		SERVER_TEST(test_server_patience_doubles_while_nothing_at_all_is_answered),
 		SERVER_TEST(test_server_window_grows_with_answers_that_come_as_soon_as_ever),
 		SERVER_TEST(test_server_window_halves_once_for_what_was_out_together),
 		SERVER_TEST(test_server_silent_in_a_row_is_asked_last_with_a_probe_now_and_then),
