@@ -20,6 +20,18 @@
  *   aonly[-X]		A as live, AAAA nxdomain (as broken load balancers do)
  *   four-BEHAVIOUR	A as live, AAAA as BEHAVIOUR says
  *   six-BEHAVIOUR	AAAA as live, A as BEHAVIOUR says
+ *   many-N		N records, by UDP too, and never truncated
+ *   padded[-X]		as live, and 16 octets behind the message
+ *   behind[-X]		an alias whose address stands in front of it
+ *   lame[-X]		no error, no answer, neither AA nor RA
+ *   noquestion[-X]	as live without the question section
+ *   shy[-X]		FORMERR to who sends EDNS, as live to others
+ *   once[-X]		as live to the first question from a port, nothing to others from it
+ *   pieces[-X]		truncated, and answered over TCP octet by octet
+ *   hangup[-X]		truncated, and each TCP connection closed behind its first answer
+ *   half[-X]		truncated, and TCP connections closed in the middle of the answer
+ *   twice[-X]		as live, twice
+ *   chaos-N		one of all these, the same for the same N, and maybe some octets changed or cut off
  *   count-N		A 10.x.y.z: the number of questions before this one (of TCP: connections)
  *
  * Anything else is answered as live. SIGTERM ends it.
@@ -41,13 +53,14 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { HEAD_LEN = 12, MESSAGE_MAX = 512, DROP_SLOTS = 1 << 16 };
+enum { HEAD_LEN = 12, QUESTION_MAX = 512, MESSAGE_MAX = 65535, DROP_SLOTS = 1 << 16 };
 
 struct answer {
 	TAILQ_ENTRY(answer) entry;
 	uint64_t due_ms;
 	struct sockaddr_storage to;
 	socklen_t to_len;
+	char how[64];
 	size_t len;
 	uint8_t bytes[MESSAGE_MAX];
 };
@@ -57,11 +70,14 @@ struct question {
 	uint16_t type;
 	size_t end;		/* offset behind the question section */
 	uint32_t hash;		/* of name and type */
+	uint16_t port;		/* UDP: it came from */
+	bool edns;
 	bool tcp;
 };
 
 static TAILQ_HEAD(answers, answer) late = TAILQ_HEAD_INITIALIZER(late);
 static uint8_t dropped[DROP_SLOTS];
+static uint8_t ports[1 << 16];		/* questions for "once" from each */
 static uint32_t asked;
 
 static uint64_t now_ms(void)
@@ -97,6 +113,7 @@ static bool parse(const uint8_t *msg, size_t len, struct question *q)
 	q->label[msg[HEAD_LEN]] = '\0';
 	q->type = (uint16_t)(msg[at + 1] << 8 | msg[at + 2]);
 	q->end = at + 5;
+	q->edns = msg[11];
 	return true;
 }
 
@@ -129,7 +146,40 @@ static void add_record(struct answer *a, uint16_t type, uint32_t ttl, const void
 	memcpy(p, fixed, sizeof(fixed));
 	memcpy(p + sizeof(fixed), data, n);
 	a->len += sizeof(fixed) + n;
-	a->bytes[7]++;
+	if (!++a->bytes[7])
+		a->bytes[6]++;
+}
+
+static void add_many(struct answer *a, const struct question *q, unsigned count)
+{
+	uint8_t v6[16] = { 0x20, 0x01, 0x0d, 0xb8 };
+
+	for (unsigned i = 0; i < count && a->len + 28 < 65000; i++) {
+		v6[14] = (uint8_t)(i >> 8);
+		v6[15] = (uint8_t)i;
+		if (q->type == ns_t_a)
+			add_record(a, ns_t_a, 60, (const uint8_t[]){ 10, 9, v6[14], v6[15] }, 4);
+		else
+			add_record(a, ns_t_aaaa, 60, v6, sizeof(v6));
+	}
+}
+
+/* "end" in the name's own domain, whose address comes first: owners are pointers to the label behind the alias. */
+static void add_behind(struct answer *a, const struct question *q)
+{
+	const uint8_t target[] = { 3, 'e', 'n', 'd', 0xc0, (uint8_t)(HEAD_LEN + 1 + a->bytes[HEAD_LEN]) };
+	const uint8_t v4[4] = { 192, 0, 2, 5 }, v6[16] = { 0x20, 0x01, 0x0d, 0xb8, [15] = 5 };
+	size_t owner = a->len;
+
+	/* The owner in full instead of the pointer that add_record() writes. */
+	memcpy(a->bytes + owner, target, sizeof(target));
+	a->len += sizeof(target) - 2;
+	if (q->type == ns_t_a)
+		add_record(a, ns_t_a, 60, v4, sizeof(v4));
+	else
+		add_record(a, ns_t_aaaa, 60, v6, sizeof(v6));
+	memcpy(a->bytes + owner, target, sizeof(target));
+	add_record(a, ns_t_cname, 60, target, sizeof(target));
 }
 
 static void add_live(struct answer *a, const struct question *q, uint32_t ttl)
@@ -185,15 +235,68 @@ static void lie_by_form(struct answer *a, const struct question *q, const char *
 		memset(a->bytes + 4, 0xee, a->len - 4);
 	} else if (rest_of(how, "short")) {
 		a->len = 3;
+	} else if (rest_of(how, "padded")) {
+		memset(a->bytes + a->len, 0, 16);
+		a->len += 16;
+	} else if (rest_of(how, "lame")) {
+		a->len = q->end;
+		a->bytes[2] &= 0xfb;
+		a->bytes[3] = a->bytes[7] = 0;
+	} else if (rest_of(how, "noquestion")) {
+		memmove(a->bytes + HEAD_LEN, a->bytes + q->end, a->len - q->end);
+		a->len -= q->end - HEAD_LEN;
+		a->bytes[5] = 0;
+	} else if (rest_of(how, "shy") && q->edns) {
+		a->len = q->end;
+		a->bytes[3] |= ns_r_formerr;
+		a->bytes[7] = 0;
+	} else if (!q->tcp && (rest_of(how, "pieces") || rest_of(how, "hangup") || rest_of(how, "half"))) {
+		a->len = q->end;
+		a->bytes[2] |= 0x02;
+		a->bytes[7] = 0;
 	}
+}
+
+/* Numbers that look random, the same ones for the same N. */
+static uint32_t next_random(uint32_t *seed)
+{
+	*seed = *seed * 1664525u + 1013904223u;
+	return *seed >> 8;
+}
+
+/* Chooses for "chaos-N"; seed goes on with what to damage. */
+static const char *choose(const char *n, uint16_t type, uint32_t *seed)
+{
+	static const char *const all[] = {
+		"live", "nxdomain", "servfail", "refused", "formerr", "notimp", "nodata", "delay-20", "silent", "trunc",
+		"tcp", "wrongid", "wrongname", "garbage", "short", "many-40", "many-2000", "padded", "behind", "lame",
+		"noquestion", "shy", "pieces", "hangup", "half", "twice", "live", "live", "live", "live", "live", "live",
+	};
+
+	*seed = (uint32_t)strtoul(n, NULL, 10) * 2654435761u + type;
+	next_random(seed);
+	return all[next_random(seed) % (sizeof(all) / sizeof(*all))];
+}
+
+static void damage(struct answer *a, uint32_t *seed)
+{
+	if (next_random(seed) % 4)
+		return;
+	for (uint32_t i = next_random(seed) % 4; i; i--)
+		a->bytes[2 + next_random(seed) % (a->len - 2)] = (uint8_t)next_random(seed);
+	if (next_random(seed) % 2)
+		a->len -= next_random(seed) % (a->len - 2);
 }
 
 /* Returns false where the lie is silence. */
 static bool lie(struct answer *a, const uint8_t *msg, struct question *q)
 {
 	const char *how = q->label, *n;
-	uint32_t ttl = 60;
+	bool chaos = (n = rest_of(how, "chaos"));
+	uint32_t ttl = 60, seed = 0;
 
+	if (chaos)
+		how = choose(n, q->type, &seed);
 	if ((n = rest_of(how, "four")) || (n = rest_of(how, "six"))) {
 		bool live = q->type == (how[0] == 'f' ? ns_t_a : ns_t_aaaa);
 
@@ -204,6 +307,8 @@ static bool lie(struct answer *a, const uint8_t *msg, struct question *q)
 	if ((n = rest_of(how, "drop")) &&
 	    dropped[q->hash % DROP_SLOTS]++ < strtoul(n, NULL, 10))
 		return false;
+	if (rest_of(how, "once") && !q->tcp && ports[q->port]++)
+		return false;
 	if (lie_by_rcode(a, msg, q, how))
 		return true;
 	start(a, msg, q, ns_r_noerror);
@@ -213,9 +318,16 @@ static bool lie(struct answer *a, const uint8_t *msg, struct question *q)
 		ttl = (uint32_t)strtoul(n, NULL, 10);
 	if (rest_of(how, "count"))
 		add_count(a, q);
+	else if ((n = rest_of(how, "many")))
+		add_many(a, q, (unsigned)strtoul(n, NULL, 10));
+	else if (rest_of(how, "behind"))
+		add_behind(a, q);
 	else
 		add_live(a, q, ttl);
 	lie_by_form(a, q, how);
+	snprintf(a->how, sizeof(a->how), "%s", how);
+	if (chaos)
+		damage(a, &seed);
 	return true;
 }
 
@@ -224,7 +336,8 @@ static void send_due(int fd)
 	struct answer *a;
 
 	while ((a = TAILQ_FIRST(&late)) && a->due_ms <= now_ms()) {
-		sendto(fd, a->bytes, a->len, 0, (struct sockaddr *)&a->to, a->to_len);
+		for (int i = 0; i <= !!rest_of(a->how, "twice"); i++)
+			sendto(fd, a->bytes, a->len, 0, (struct sockaddr *)&a->to, a->to_len);
 		TAILQ_REMOVE(&late, a, entry);
 		free(a);
 	}
@@ -245,16 +358,18 @@ static void keep_late(struct answer *a)
 
 static void serve_udp(int fd)
 {
-	struct answer *a = calloc(1, sizeof(*a));
-	uint8_t msg[MESSAGE_MAX];
+	struct answer *a = malloc(sizeof(*a));
+	uint8_t msg[QUESTION_MAX];
 	struct question q = { 0 };
 	ssize_t n;
 
 	if (!a)
-		err(1, "calloc");
+		err(1, "malloc");
+	a->how[0] = '\0';
 	a->to_len = sizeof(a->to);
 	a->due_ms = now_ms();
 	n = recvfrom(fd, msg, sizeof(msg), MSG_DONTWAIT, (struct sockaddr *)&a->to, &a->to_len);
+	q.port = ntohs(((struct sockaddr_in *)&a->to)->sin_port);
 	if (n < 0 || !parse(msg, (size_t)n, &q) || !lie(a, msg, &q)) {
 		free(a);
 		asked += n >= 0;
@@ -268,8 +383,9 @@ static void serve_udp(int fd)
 static bool serve_stream(int fd)
 {
 	struct question q = { .tcp = true };
-	struct answer a = { 0 };
-	uint8_t msg[MESSAGE_MAX], length[2];
+	static struct answer a;
+	uint8_t msg[QUESTION_MAX], length[2];
+	size_t piece;
 	size_t len;
 
 	if (recv(fd, length, sizeof(length), MSG_WAITALL) != sizeof(length))
@@ -277,13 +393,18 @@ static bool serve_stream(int fd)
 	len = (size_t)(length[0] << 8 | length[1]);
 	if (len > sizeof(msg) || recv(fd, msg, len, MSG_WAITALL) != (ssize_t)len)
 		return false;
+	a.how[0] = '\0';
 	if (!parse(msg, len, &q) || !lie(&a, msg, &q))
 		return false;
 	length[0] = (uint8_t)(a.len >> 8);
 	length[1] = (uint8_t)a.len;
 	send(fd, length, sizeof(length), MSG_MORE | MSG_NOSIGNAL);
-	send(fd, a.bytes, a.len, MSG_NOSIGNAL);
-	return true;
+	piece = rest_of(a.how, "pieces") ? 1 : a.len;
+	if (rest_of(a.how, "half"))
+		a.len /= 2;
+	for (size_t at = 0; at < a.len; at += piece)
+		send(fd, a.bytes + at, a.len - at < piece ? a.len - at : piece, MSG_NOSIGNAL);
+	return !rest_of(a.how, "hangup") && !rest_of(a.how, "half");
 }
 
 /* A process each: clients keep their connections, and delays must hold up nobody. */

@@ -43,6 +43,18 @@ static void test_f4_source_each_failure_has_its_own_status(void **state)
 		{ "six-servfail", 0, 0, "" },
 		{ "delay-300", 0, 0, "" },
 		{ "tcp", 0, 0, "" },
+		{ "many-40", 0, 0, "" },
+		{ "many-2000", 0, 0, "" },
+		{ "padded", 0, 0, "" },
+		{ "behind", 0, 0, "" },
+		{ "once", 0, 0, "" },
+		{ "twice", 0, 0, "" },
+		{ "pieces", 0, 0, "" },
+		{ "hangup", 0, 0, "" },
+		{ "half", -EAGAIN, EAI_AGAIN,
+		  "name server 127.0.0.5 sent a truncated answer, and can't be reached by TCP" },
+		{ "lame", -EIO, EAI_AGAIN, "name server 127.0.0.5 knows nothing of that name, and asks nobody" },
+		{ "noquestion", -ETIMEDOUT, EAI_AGAIN, "name server 127.0.0.5 did not answer in time" },
 	};
 	enum { ROWS = sizeof(rows) / sizeof(*rows) };
 	struct outcome *o = outcomes(ROWS);
