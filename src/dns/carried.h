@@ -52,3 +52,6 @@ int rcm_carried_register(struct rcm_carry *carry, struct rcm_carried **table, st
 
 struct rcm_carried *rcm_carried_find(struct rcm_carried *table, uint16_t id);
 void rcm_carried_unregister(struct rcm_carried **table, struct rcm_carried *carried);
+
+/* A socket of that type to a name server, which doesn't block, and may still be connecting; or -errno. */
+int rcm_carry_connect(const union rcm_dns_address *address, int type);

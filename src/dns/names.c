@@ -2,10 +2,7 @@
 /* Names by hosts file and name servers. */
 #include "dns/names.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
-#include <resolv.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
@@ -13,6 +10,7 @@
 #include "base/container.h"
 #include "base/limits.h"
 #include "base/log.h"
+#include "dns/explain.h"
 #include "dns/lookup.h"
 #include "dns/search.h"
 #include "dns/srcaddr.h"
@@ -31,12 +29,9 @@ struct name {
 	struct rcm_names *names;
 	struct rcm_resolv *resolv;
 	struct rcm_families *families;	/* while NAME_ASKED */
-	const union rcm_dns_address *server;	/* who told the worst of resolv's; NULL: nobody */
-	uint16_t candidate;		/* of the search list */
+	struct rcm_search search;
 	uint8_t step;			/* index into the steps of the configuration */
-	uint8_t state, kind;
-	uint8_t worst;			/* the verdict that is told if no candidate is found */
-	bool worst_known, worst_final;
+	uint8_t state;
 	char text[];			/* the name */
 };
 
@@ -119,50 +114,18 @@ static void name_deliver(struct name *name, const struct rcm_dns_answer *answer)
 	name_free(name);
 }
 
-static void name_print_server(const union rcm_dns_address *address, char *buf, size_t size)
-{
-	const void *bytes = address->sa.sa_family == AF_INET ? (const void *)&address->in.sin_addr :
-							       (const void *)&address->in6.sin6_addr;
-
-	if (!inet_ntop(address->sa.sa_family, bytes, buf, (socklen_t)size))
-		*buf = '\0';
-}
-
-/* "name server 192.0.2.1 refused to answer (REFUSED)"; where none spoke, all that were asked are named. */
-static void name_explain(const struct name *name, char *text, size_t size)
-{
-	const struct rcm_resolv *resolv = name->resolv;
-	char address[INET6_ADDRSTRLEN];
-	size_t len;
-
-	if (!name->step)
-		snprintf(text, size, "nsswitch.conf names no source of host names");
-	else if (!resolv || !name->worst_known)
-		snprintf(text, size, "the hosts file has no such name");
-	if (!resolv && name->worst_known)
-		snprintf(text, size, "the hosts file %s", rcm_verdict_text(name->worst));
-	if (!resolv || !name->worst_known)
-		return;
-	len = (size_t)snprintf(text, size, "name server ");
-	if (name->server) {
-		name_print_server(name->server, address, sizeof(address));
-		len += (size_t)snprintf(text + len, size - len, "%s ", address);
-	} else {
-		for (unsigned i = 0; i < resolv->servers_count && len < size / 2; i++) {
-			name_print_server(&resolv->servers[i], address, sizeof(address));
-			len += (size_t)snprintf(text + len, size - len, "%s%s ", i ? "or " : "", address);
-		}
-	}
-	snprintf(text + len, size - len, "%s", rcm_verdict_text(name->worst));
-}
-
 static void name_deliver_failure(struct name *name)
 {
-	enum rcm_dns_verdict verdict = name->worst_known ? (enum rcm_dns_verdict)name->worst : RCM_DNS_NXDOMAIN;
+	const struct rcm_search *search = &name->search;
+	enum rcm_dns_verdict verdict = search->known ? (enum rcm_dns_verdict)search->verdict : RCM_DNS_NXDOMAIN;
 	struct rcm_dns_answer answer = { .status = rcm_verdict_errno(verdict), .code = rcm_verdict_eai(verdict) };
+	const struct rcm_explain explain = {
+		.nobody = !name->step, .resolv = name->resolv, .known = search->known, .verdict = verdict,
+		.server = search->server,
+	};
 	char text[RCM_TEXT_MAX];
 
-	name_explain(name, text, sizeof(text));
+	rcm_explain(&explain, text, sizeof(text));
 	rcm_info("dns: \"%s\": %s", name->text, text);
 	answer.text = text;
 	name_deliver(name, &answer);
@@ -171,9 +134,7 @@ static void name_deliver_failure(struct name *name)
 /* Whatever was found or told by others: nobody else can answer for us. */
 static void name_fail_for_us(struct name *name, enum rcm_dns_verdict verdict)
 {
-	name->worst = (uint8_t)verdict;
-	name->worst_known = true;
-	name->server = NULL;
+	name->search = (struct rcm_search){ .known = true, .verdict = (uint8_t)verdict };
 	name_deliver_failure(name);
 }
 
@@ -191,7 +152,7 @@ static void name_print_asked(const struct name *name, char asked[RCM_SEARCH_NAME
 {
 	size_t len;
 
-	rcm_search_name(name->resolv, name->text, name->candidate, asked);
+	rcm_search_name(name->resolv, name->text, name->search.candidate, asked);
 	len = strlen(asked);
 	if (len > 1 && asked[len - 1] == '.')
 		asked[len - 1] = '\0';
@@ -259,34 +220,6 @@ static bool name_look_in_hosts(struct name *name)
 	return true;
 }
 
-/* As res_search(3) chooses what to tell: the failure of the name as it is where that was asked first, else "no address"
- * of any candidate, else a SERVFAIL, else the last. */
-static bool name_is_told(const struct name *name, enum rcm_dns_verdict verdict)
-{
-	if (!name->worst_known)
-		return true;
-	if (name->worst_final || name->worst == RCM_DNS_NODATA)
-		return false;
-	return name->worst != RCM_DNS_SERVFAIL || verdict == RCM_DNS_NODATA;
-}
-
-/* SERVFAIL at one domain doesn't end the search, any other failure does, but for the name as it is. */
-static void name_leave_candidate(struct name *name, enum rcm_dns_verdict verdict, const union rcm_dns_address *server)
-{
-	bool hard = verdict > RCM_DNS_NODATA && verdict != RCM_DNS_SERVFAIL;
-
-	if (name_is_told(name, verdict)) {
-		name->worst = (uint8_t)verdict;
-		name->server = server;
-	}
-	name->worst_known = true;
-	name->worst_final |= name->candidate == 0 && name->kind == RCM_SEARCH_AS_IS;
-	if (name->kind == RCM_SEARCH_DOMAIN && hard)
-		name->candidate = (uint16_t)rcm_search_last(name->resolv, name->text);
-	else
-		name->candidate++;
-}
-
 static void name_answered(struct rcm_families *families, void *arg)
 {
 	struct name *name = arg;
@@ -301,23 +234,10 @@ static void name_answered(struct rcm_families *families, void *arg)
 		name_fail_for_us(name, families->verdict);
 		return;
 	}
-	name_leave_candidate(name, families->verdict, families->speaker);
+	rcm_search_fail(&name->search, name->resolv, name->text, families->verdict, families->speaker);
 	name_free_families(name);
 	name_move(name, NAME_WAITING);
 	names_wake(name->names);
-}
-
-/* The next candidate that can be the name of a host: glibc takes no answer about another. False: none is left. */
-static bool name_next_candidate(struct name *name, char candidate[RCM_SEARCH_NAME_MAX])
-{
-	for (;;) {
-		name->kind = (uint8_t)rcm_search_name(name->resolv, name->text, name->candidate, candidate);
-		if (name->kind == RCM_SEARCH_END)
-			return false;
-		if (res_hnok(candidate))
-			return true;
-		name_leave_candidate(name, RCM_DNS_NO_HOST, NULL);
-	}
 }
 
 /* 0: it is asked about; -ENOENT: no candidate is left; -EAGAIN: no room; other -errno. */
@@ -329,12 +249,12 @@ static int name_ask(struct name *name)
 
 	if (!name->resolv)
 		name->resolv = rcm_resolv_get(names->resolv);
-	while (name_next_candidate(name, candidate)) {
+	while (rcm_search_next(&name->search, name->resolv, name->text, candidate)) {
 		err = names->families->start(&names->servers, name->resolv, candidate, name->base.family,
 					     name_answered, name, &name->families);
 		if (err != -EINVAL)
 			break;
-		name_leave_candidate(name, RCM_DNS_NXDOMAIN, NULL);
+		rcm_search_fail(&name->search, name->resolv, name->text, RCM_DNS_NXDOMAIN, NULL);
 		err = -ENOENT;
 	}
 	if (!err)
@@ -439,8 +359,7 @@ static void name_begin_again(struct name *name)
 	name_free_families(name);
 	rcm_resolv_put(name->resolv);
 	name->resolv = NULL;
-	name->candidate = 0;
-	name->worst_known = name->worst_final = false;
+	name->search = (struct rcm_search){ 0 };
 	if (name->state == NAME_ASKED)
 		name_move(name, NAME_WAITING);
 }

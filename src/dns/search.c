@@ -2,6 +2,7 @@
 /* The search list. */
 #include "dns/search.h"
 
+#include <resolv.h>
 #include <string.h>
 
 static bool is_root(const char *domain)
@@ -52,10 +53,51 @@ enum rcm_search_kind rcm_search_name(const struct rcm_resolv *resolv, const char
 	return domain ? RCM_SEARCH_DOMAIN : RCM_SEARCH_AS_IS;
 }
 
-unsigned rcm_search_last(const struct rcm_resolv *resolv, const char *name)
+/* As res_search(3) chooses what to tell: the failure of the name as it is where that was asked first, else "no address"
+ * of any candidate, else a SERVFAIL, else the last. */
+static bool search_is_told(const struct rcm_search *search, enum rcm_dns_verdict verdict)
+{
+	if (!search->known)
+		return true;
+	if (search->final || search->verdict == RCM_DNS_NODATA)
+		return false;
+	return search->verdict != RCM_DNS_SERVFAIL || verdict == RCM_DNS_NODATA;
+}
+
+/* The name as it is, behind the domains; without that this is behind the end. */
+static unsigned search_last(const struct rcm_resolv *resolv, const char *name)
 {
 	struct plan plan = plan_of(resolv, name);
 
-	/* Without a last one this is behind the end. */
 	return plan.first + plan.domains;
+}
+
+/* SERVFAIL at one domain doesn't end the search, any other failure does, but for the name as it is. */
+void rcm_search_fail(struct rcm_search *search, const struct rcm_resolv *resolv, const char *name,
+		     enum rcm_dns_verdict verdict, const union rcm_dns_address *server)
+{
+	bool hard = verdict > RCM_DNS_NODATA && verdict != RCM_DNS_SERVFAIL;
+
+	if (search_is_told(search, verdict)) {
+		search->verdict = (uint8_t)verdict;
+		search->server = server;
+	}
+	search->known = true;
+	search->final |= search->candidate == 0 && search->kind == RCM_SEARCH_AS_IS;
+	if (search->kind == RCM_SEARCH_DOMAIN && hard)
+		search->candidate = (uint16_t)search_last(resolv, name);
+	else
+		search->candidate++;
+}
+
+bool rcm_search_next(struct rcm_search *search, const struct rcm_resolv *resolv, const char *name, char *buf)
+{
+	for (;;) {
+		search->kind = (uint8_t)rcm_search_name(resolv, name, search->candidate, buf);
+		if (search->kind == RCM_SEARCH_END)
+			return false;
+		if (res_hnok(buf))
+			return true;
+		rcm_search_fail(search, resolv, name, RCM_DNS_NO_HOST, NULL);
+	}
 }

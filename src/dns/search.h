@@ -2,6 +2,7 @@
 /* The names that are asked for instead of a short one. Pure. */
 #pragma once
 
+#include "dns/eai.h"
 #include "dns/resolv.h"
 
 /* What an unsuccessful candidate means for those after it (res_search(3)). */
@@ -15,5 +16,20 @@ enum { RCM_SEARCH_NAME_MAX = 2 * 1025 };
  */
 enum rcm_search_kind rcm_search_name(const struct rcm_resolv *resolv, const char *name, unsigned index, char *buf);
 
-/* The index of the last candidate, the one to go on with after a server failed at a search domain. */
-unsigned rcm_search_last(const struct rcm_resolv *resolv, const char *name);
+/* A name's way through its candidates; zeroed at first. */
+struct rcm_search {
+	const union rcm_dns_address *server;	/* who told the verdict; NULL: nobody */
+	uint16_t candidate;
+	uint8_t kind;				/* enum rcm_search_kind of it */
+	uint8_t verdict;			/* enum rcm_dns_verdict that is told if no candidate is found, once */
+	bool known;				/* there is one, */
+	bool final;				/* and no other will be */
+};
+
+/* The next candidate that can be the name of a host, into buf: glibc takes no answer about another. False: none is
+ * left. */
+bool rcm_search_next(struct rcm_search *search, const struct rcm_resolv *resolv, const char *name, char *buf);
+
+/* The candidate was not found: on to the one after it, or to the last. */
+void rcm_search_fail(struct rcm_search *search, const struct rcm_resolv *resolv, const char *name,
+		     enum rcm_dns_verdict verdict, const union rcm_dns_address *server);

@@ -3,7 +3,6 @@
 #include "dns/tcp.h"
 
 #include <errno.h>
-#include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -308,23 +307,6 @@ static void tcp_connection_ready(struct rcm_source *source, uint32_t events)
 		tcp_connection_free(connection);
 }
 
-static int tcp_connect_to(const union rcm_dns_address *address)
-{
-	socklen_t len = address->sa.sa_family == AF_INET ? sizeof(address->in) : sizeof(address->in6);
-	int fd = rcm_fds_add(socket(address->sa.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-	const int on = 1;
-	int err;
-
-	if (fd < 0)
-		return fd;
-	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-	if (!connect(fd, &address->sa, len) || errno == EINPROGRESS)
-		return fd;
-	err = rcm_errno();
-	rcm_fds_close(fd);
-	return err;
-}
-
 /* 0 or -errno. */
 static int tcp_connection_new(struct rcm_tcp *tcp, struct rcm_tcp_connection **ret_connection)
 {
@@ -338,7 +320,7 @@ static int tcp_connection_new(struct rcm_tcp *tcp, struct rcm_tcp_connection **r
 	TAILQ_INIT(&connection->unsent);
 	TAILQ_INSERT_TAIL(&tcp->connections, connection, entry);
 	tcp->connections_count++;
-	connection->fd = tcp_connect_to(&tcp->address);
+	connection->fd = rcm_carry_connect(&tcp->address, SOCK_STREAM);
 	err = connection->fd < 0 ? connection->fd :
 	      rcm_source_add(tcp->carry->loop, &connection->source, connection->fd, RCM_READABLE | RCM_WRITABLE,
 			     tcp_connection_ready);

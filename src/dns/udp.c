@@ -14,7 +14,6 @@
 #include "base/log.h"
 
 enum {
-	RECEIVE_BUFFER = 1 << 20,	/* a window full of answers, and more */
 	RECEIVES_A_TURN = 4		/* so that one who floods us keeps nothing else from being done */
 };
 
@@ -241,22 +240,6 @@ static void udp_flush_due(struct rcm_timer *timer)
 
 /* ---- Sockets ---- */
 
-static int udp_open_connected(const union rcm_dns_address *address)
-{
-	int fd = rcm_fds_add(socket(address->sa.sa_family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-	const int room = RECEIVE_BUFFER;
-	int err;
-
-	if (fd < 0)
-		return fd;
-	setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &room, sizeof(room));
-	if (!connect(fd, &address->sa, address->sa.sa_family == AF_INET ? sizeof(address->in) : sizeof(address->in6)))
-		return fd;
-	err = rcm_errno();
-	rcm_fds_close(fd);
-	return err;
-}
-
 /* 0 or -errno; the new one is the current one. */
 static int udp_socket_open(struct rcm_udp *udp)
 {
@@ -270,7 +253,7 @@ static int udp_socket_open(struct rcm_udp *udp)
 	TAILQ_INIT(&socket->unsent);
 	TAILQ_INSERT_TAIL(&udp->sockets, socket, entry);
 	udp->sockets_count++;
-	socket->fd = udp_open_connected(&udp->address);
+	socket->fd = rcm_carry_connect(&udp->address, SOCK_DGRAM);
 	err = socket->fd < 0 ? socket->fd :
 	      rcm_source_add(udp->carry->loop, &socket->source, socket->fd, RCM_READABLE, udp_socket_ready);
 	if (err) {

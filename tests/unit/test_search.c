@@ -52,13 +52,31 @@ static void test_search_root_in_the_list_takes_the_place_of_the_last_try(void **
 	check(1, false, root, "a", "a a.x.test");
 }
 
-static void test_search_last_is_behind_the_domains(void **state)
+static void fail_at(struct rcm_search *search, const struct rcm_resolv *resolv, const char *expected,
+		    enum rcm_dns_verdict verdict)
+{
+	char candidate[RCM_SEARCH_NAME_MAX];
+
+	assert_true(rcm_search_next(search, resolv, "a", candidate));
+	assert_string_equal(candidate, expected);
+	rcm_search_fail(search, resolv, "a", verdict, NULL);
+}
+
+static void test_search_a_domain_that_can_not_be_asked_leads_to_the_name_as_it_is(void **state)
 {
 	const struct rcm_resolv resolv = { .ndots = 1, .search = (char **)two, .search_count = 2 };
+	struct rcm_search search = { 0 };
+	char candidate[RCM_SEARCH_NAME_MAX];
 
 	(void)state;
-	assert_int_equal(rcm_search_last(&resolv, "a"), 2);
-	assert_int_equal(rcm_search_last(&resolv, "a.b"), 3);
+	fail_at(&search, &resolv, "a.x.test", RCM_DNS_TIMEOUT);
+	fail_at(&search, &resolv, "a", RCM_DNS_NXDOMAIN);
+	assert_false(rcm_search_next(&search, &resolv, "a", candidate));
+	search = (struct rcm_search){ 0 };
+	fail_at(&search, &resolv, "a.x.test", RCM_DNS_SERVFAIL);
+	fail_at(&search, &resolv, "a.y.test", RCM_DNS_NODATA);
+	fail_at(&search, &resolv, "a", RCM_DNS_REFUSED);
+	assert_int_equal(search.verdict, RCM_DNS_NODATA);
 }
 
 int main(void)
@@ -68,7 +86,7 @@ int main(void)
 		cmocka_unit_test(test_search_name_with_enough_dots_is_tried_first),
 		cmocka_unit_test(test_search_trailing_dot_is_no_search),
 		cmocka_unit_test(test_search_root_in_the_list_takes_the_place_of_the_last_try),
-		cmocka_unit_test(test_search_last_is_behind_the_domains),
+		cmocka_unit_test(test_search_a_domain_that_can_not_be_asked_leads_to_the_name_as_it_is),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
