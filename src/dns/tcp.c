@@ -21,8 +21,8 @@ enum {
 	PIPELINE = 128,
 };
 
-/* A connection that has been silent for so long gets no more questions: its server may do them one by one. One that was
- * when a question was taken back gets none ever again: its server may have forgotten it. */
+/* A connection that has been silent for so long gets no more questions: its server may do them one by one. One that has
+ * been for longer, and whose last question was taken back, is closed: its server may have forgotten it. */
 #define STUCK_AFTER (100 * RCM_NS_PER_MS)
 #define DEAD_AFTER (500 * RCM_NS_PER_MS)
 
@@ -34,7 +34,6 @@ struct rcm_tcp_connection {
 	bool connected;
 	bool busy;			/* in use further up: not to be freed */
 	bool over;			/* to be freed then */
-	bool dead;			/* taken for one that nobody answers on */
 	unsigned answered;
 	uint64_t moved_at;		/* when it was made, answered, or got its first question */
 	struct rcm_carried *out;	/* by id, the oldest first; those to be sent, too: */
@@ -335,8 +334,6 @@ static bool tcp_is_usable(const struct rcm_tcp_connection *connection)
 {
 	const struct rcm_tcp *tcp = connection->tcp;
 
-	if (connection->dead)
-		return false;
 	return !connection->out || (HASH_COUNT(connection->out) < tcp->pipeline &&
 				    tcp_now(tcp) - connection->moved_at < STUCK_AFTER);
 }
@@ -409,6 +406,7 @@ void rcm_tcp_put(struct rcm_tcp *tcp, struct rcm_carried *carried)
 void rcm_tcp_take_back(struct rcm_tcp *tcp, struct rcm_carried *carried)
 {
 	struct rcm_tcp_connection *connection = carried->by;
+	bool dead;
 
 	if (carried->by == tcp) {
 		TAILQ_REMOVE(carried->unsent ? &tcp->failing : &tcp->waiting, carried, entry);
@@ -416,9 +414,9 @@ void rcm_tcp_take_back(struct rcm_tcp *tcp, struct rcm_carried *carried)
 		carried->by = NULL;
 		return;
 	}
-	connection->dead |= tcp_now(tcp) - connection->moved_at >= DEAD_AFTER;
+	dead = tcp_now(tcp) - connection->moved_at >= DEAD_AFTER;
 	tcp_put_down(carried);
-	if (connection->dead && !connection->out)
+	if (dead && !connection->out)
 		tcp_connection_free(connection);
 	else
 		tcp_watch_idle(connection);

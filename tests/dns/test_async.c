@@ -392,6 +392,55 @@ const char *__tsan_default_options(void)
 }
 #endif
 
+/* The daemon of a process that ends: what it has in flight starts again in it, whatever it does with its memory. */
+static void go_on_in_child(int fd)
+{
+	static struct user user[202];
+	char name[64], *blocks[1000];
+
+	user_open();
+	for (int i = 0; i < 200; i++) {
+		snprintf(name, sizeof(name), "silent-fork-%d.liar.test", i);
+		user_start(&user[i], name, NULL, NULL);
+	}
+	user_start(&user[200], "delay-300-fork.liar.test", NULL, NULL);
+	usleep(50000);
+	if (fork())
+		_exit(0);
+	for (int round = 0; round < 3; round++) {
+		for (int i = 0; i < 1000; i++)
+			blocks[i] = memset(malloc((size_t)i + 1), 0x55, (size_t)i + 1);
+		for (int i = 0; i < 1000; i++)
+			free(blocks[i]);
+	}
+	/* It is in the library again from here on. */
+	user_start(&user[201], "live-fork.liar.test", NULL, NULL);
+	if (!user_wait(&user[200], 10000))
+		strcpy(user[200].text, "no event");
+	(void)!write(fd, user[200].text, strlen(user[200].text) + 1);
+	_exit(0);
+}
+
+static void test_async_child_of_a_fork_goes_on_with_its_names(void **state)
+{
+	char text[USER_TEXT] = "";
+	int fds[2], status;
+	pid_t pid;
+
+	(void)state;
+	for (int i = 0; i < 5; i++) {
+		assert_int_equal(pipe(fds), 0);
+		pid = fork();
+		if (!pid)
+			go_on_in_child(fds[1]);
+		close(fds[1]);
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		assert_true(read(fds[0], text, sizeof(text)) > 0);
+		assert_string_equal(text, "2001:db8::5 192.0.2.5");
+		close(fds[0]);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -406,6 +455,7 @@ int main(void)
 		cmocka_unit_test(test_f35_destroy_in_mid_lookup_at_once),
 		cmocka_unit_test(test_f18_resolve_under_signals_at_1_khz_only_get_event_is_interrupted),
 		cmocka_unit_test(test_f2_resolve_without_a_channel_completes_in_the_call),
+		cmocka_unit_test(test_async_child_of_a_fork_goes_on_with_its_names),
 	};
 	int rc;
 

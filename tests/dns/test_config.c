@@ -300,7 +300,11 @@ static void test_f38_config_generated_as_getaddrinfo(void **state)
 	static const char *const search[] = { "", "search rai.test\n", "search sub.rai.test rai.test\n", "search .\n",
 					      "search nowhere.test rai.test bench.test\n", "domain rai.test\n" };
 	static const char *const options[] = { "", "options ndots:0\n", "options ndots:2\n", "options ndots:3 rotate\n",
-					       "options edns0\n", "options no-tld-query\n" };
+					       "options edns0\n", "options no-tld-query\n", "options use-vc\n",
+					       "options single-request\n", "options single-request-reopen\n",
+					       "options no-aaaa\n", "options trust-ad edns0\n",
+					       "nameserver 127.0.0.99\noptions timeout:1 rotate\n",
+					       "nameserver fe80::53%rai0\noptions rotate ndots:4\n" };
 	static const char *const hosts[] = { "", "192.0.2.50 short\n", "2001:db8::50 short two\n192.0.2.51 v6\n",
 					     "192.0.2.52 a.b short.sub\n" };
 	static const char *const order[] = { "hosts: files dns\n", "hosts: dns files\n", "hosts: dns\n" };
@@ -312,7 +316,7 @@ static void test_f38_config_generated_as_getaddrinfo(void **state)
 	(void)state;
 	for (int i = 0; i < 200; i++) {
 		snprintf(config, sizeof(config), "nameserver 127.0.0.2\n%s%s", search[rand_r(&seed) % 6],
-			 options[rand_r(&seed) % 6]);
+			 options[rand_r(&seed) % 13]);
 		asker_write(RESOLV, config);
 		asker_write("/etc/hosts", hosts[rand_r(&seed) % 4]);
 		asker_write("/etc/nsswitch.conf", order[rand_r(&seed) % 3]);

@@ -141,9 +141,10 @@ static void test_server_that_answers_others_is_not_silent(void **state)
 	for (int i = 0; i < 10; i++) {
 		at += 1000 * MS;
 		rcm_server_answered(&server, at - 501 * MS, at - 500 * MS);
-		rcm_server_silent(&server, at - 1000 * MS, at);
+		for (int j = 0; j < 4; j++)
+			rcm_server_silent(&server, at - 1000 * MS, at);
+		assert_false(rcm_server_is_silent(&server));
 	}
-	assert_false(rcm_server_is_silent(&server));
 }
 
 static void test_server_refusals_are_remembered_for_a_while(void **state)

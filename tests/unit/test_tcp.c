@@ -239,6 +239,7 @@ static void test_tcp_silent_question_holds_up_no_other(void **state)
 	advance_ms(5000);
 	for (int i = 0; i < 64; i++)
 		check(&asked[i], RCM_DNS_TIMEOUT, 0);
+	assert_int_equal(tcp()->connections_count, 0);
 	ask(&good, "good.test", AF_INET);
 	take_tcp(&q);
 	name_server_answer(&q);
