@@ -15,8 +15,7 @@ static void migrate_lock_both(struct rcm_channel *a, struct rcm_channel *b) RCM_
 	rcm_lock_acquire(a < b ? &b->lock : &a->lock);
 }
 
-/* The kernel leaves a request's new id on the old descriptor, where its commands go: so what waits there is read
- * first. */
+/* What waits on the old descriptor is read first: a request's new id is on that one, where its commands would go. */
 static int migrate_in_kernel(struct rcm_id *id, struct rcm_channel *from, struct rcm_channel *to) RCM_UNCHECKED
 {
 	uint32_t events;
@@ -27,6 +26,19 @@ static int migrate_in_kernel(struct rcm_id *id, struct rcm_channel *from, struct
 		return -ENODEV;
 	rcm_channel_catch_up_locked(from);
 	return rcm_ucma_migrate_id(&to->ucma, id->handle, from->ucma.fd, &events);
+}
+
+/* The kernel leaves a request's new id on the old descriptor, which may be closed before the request is taken. */
+static void migrate_request(struct rcm_event *event, struct rcm_channel *from, struct rcm_channel *to)
+{
+	struct rcm_kernel_event *kernel = rcm_kernel_event_of(event);
+	uint32_t events;
+
+	if (kernel->channel != from ||
+	    rcm_ucma_migrate_id(&to->ucma, kernel->raw.handle, from->ucma.fd, &events))
+		return;
+	kernel->channel = rcm_channel_ref(to);
+	rcm_channel_put(from);
 }
 
 static void migrate_events(struct rcm_id *id, struct rcm_channel *from, struct rcm_channel *to) RCM_UNCHECKED
@@ -40,6 +52,8 @@ static void migrate_events(struct rcm_id *id, struct rcm_channel *from, struct r
 	}
 	while ((event = TAILQ_FIRST(&moved))) {
 		TAILQ_REMOVE(&moved, event, in_channel);
+		if (event->pub.event == RDMA_CM_EVENT_CONNECT_REQUEST)
+			migrate_request(event, from, to);
 		rcm_channel_append_locked(to, event);
 	}
 }

@@ -202,11 +202,19 @@ static int get_event(struct fake_file *file, const uint8_t *body, uint16_t room)
 static void forget_id(struct fake_id *id)
 {
 	struct fake_event *event, *next;
+	struct fake_id *request;
 
 	for (event = TAILQ_FIRST(&events); event; event = next) {
 		next = TAILQ_NEXT(event, link);
-		if (event->counted_on == id->handle)
-			drop_event(event);
+		if (event->counted_on != id->handle)
+			continue;
+		/* A request that nobody has read goes with its listener. */
+		request = event->resp.event == RDMA_CM_EVENT_CONNECT_REQUEST ? find_id(event->resp.id) : NULL;
+		if (request) {
+			LIST_REMOVE(request, link);
+			free(request);
+		}
+		drop_event(event);
 	}
 	LIST_REMOVE(id, link);
 	free(id);

@@ -40,6 +40,8 @@ struct ibv_qp_attr rcm_fake_verbs_last_attr;
 int rcm_fake_verbs_last_mask;
 struct ibv_ece rcm_fake_verbs_last_ece;
 struct ibv_srq_init_attr_ex rcm_fake_verbs_last_srq;
+struct ibv_qp *rcm_fake_verbs_made_qp;
+struct ibv_srq *rcm_fake_verbs_made_srq;
 
 void rcm_fake_verbs_reset(void)
 {
@@ -168,6 +170,7 @@ static struct ibv_srq *srq_new(struct ibv_pd *pd, uint32_t max_wr)
 	srq->srq.context = pd->context;
 	srq->srq.pd = pd;
 	srq->max_wr = max_wr + 1;
+	rcm_fake_verbs_made_srq = &srq->srq;
 	return &srq->srq;
 }
 
@@ -197,6 +200,7 @@ static struct ibv_qp *qp_new(struct ibv_context *context, struct ibv_qp_init_att
 	qp->qp_type = attr->qp_type;
 	qp->qp_num = next_qp_num++;
 	qp->state = IBV_QPS_RESET;
+	rcm_fake_verbs_made_qp = qp;
 	return qp;
 }
 

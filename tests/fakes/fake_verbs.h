@@ -49,3 +49,7 @@ unsigned rcm_fake_verbs_attached(void);		/* multicast groups attached now */
 extern struct ibv_ece rcm_fake_verbs_last_ece;
 unsigned rcm_fake_verbs_eces(void);
 extern struct ibv_srq_init_attr_ex rcm_fake_verbs_last_srq;
+
+/* The ones that were made last. */
+extern struct ibv_qp *rcm_fake_verbs_made_qp;
+extern struct ibv_srq *rcm_fake_verbs_made_srq;

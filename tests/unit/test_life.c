@@ -191,6 +191,24 @@ static void test_migration_takes_the_event_of_every_state_along(void **state)
 	}
 }
 
+/* The new id is on the old descriptor, which is closed when a synchronous listener has moved. */
+static void test_migration_takes_a_waiting_request_from_a_channel_that_goes(void **state)
+{
+	struct rdma_cm_event *event;
+	struct rcm_id *request;
+
+	(void)state;
+	id = rcm_world_sync_id(RDMA_PS_TCP);
+	rcm_fake_ucma_connect_request(id->handle, NULL);
+	assert_int_equal(rcm_id_migrate(id, rcm_world_channel), 0);
+	event = rcm_world_take(RDMA_CM_EVENT_CONNECT_REQUEST);
+	request = rcm_id_of(event->id);
+	assert_int_equal(rcm_conn_reject(request, 28, NULL, 0), 0);
+	rcm_world_ack(event);
+	assert_int_equal(rcm_id_destroy(request), 0);
+	assert_int_equal(rcm_id_destroy(id), 0);
+}
+
 /* ---- Who waits on a synchronous id ---- */
 
 static void *run_connect(void *arg)
@@ -467,6 +485,7 @@ int main(void)
 		TEST(test_migration_of_an_id_being_destroyed_is_refused),
 		TEST(test_migration_and_destroy_both_wait_for_one_ack),
 		TEST(test_migration_takes_the_event_of_every_state_along),
+		TEST(test_migration_takes_a_waiting_request_from_a_channel_that_goes),
 		TEST(test_wait_on_a_synchronous_id_ends_when_it_is_destroyed),
 		TEST(test_wait_on_a_synchronous_id_ends_when_it_is_moved),
 		TEST(test_reader_whose_channel_is_destroyed_does_not_come_back),

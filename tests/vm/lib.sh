@@ -46,7 +46,7 @@ tap() {
 sanitized() {
 	local built=$TOP/build-$1 program
 	layout_one
-	for program in threads migrate; do
+	for program in threads migrate life; do
 		LD_LIBRARY_PATH=$built/src tap "$1/$program" 240 "$built/tests/vm/vm_$program"
 	done
 	LD_LIBRARY_PATH=$built/src tap "$1/device" 120 "$built/tests/vm/vm_device" \
