@@ -9,12 +9,6 @@
 
 #include "dns/lines.h"
 
-const struct rcm_pick_files rcm_pick_etc = {
-	.nsswitch = "/etc/nsswitch.conf",
-	.gai = "/etc/gai.conf",
-	.host = "/etc/host.conf",
-};
-
 static const char blanks[] = RCM_BLANKS;
 
 static void take_service(const char *service, struct rcm_pick *pick)

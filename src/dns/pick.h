@@ -21,7 +21,6 @@ struct rcm_pick_files {
 	const char *gai;
 	const char *host;
 };
-extern const struct rcm_pick_files rcm_pick_etc;
 
 /*
  * system is set where the hosts line is missing or has anything but one "files" and one "dns" at most (other modules,
