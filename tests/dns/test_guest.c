@@ -236,7 +236,7 @@ static void test_children_forked_while_names_are_in_flight_live_and_resolve(void
 		assert_true(children[c] >= 0);
 		if (!children[c])
 			live_as_child(c);
-		user_wait(&load[c], 10);
+		user_wait(&load[c % LOAD], 10);
 	}
 	for (unsigned c = 0; c < CHILDREN; c++) {
 		assert_int_equal(waitpid(children[c], &status, 0), children[c]);
