@@ -3,6 +3,7 @@
 #include "dns/tcp.h"
 
 #include <errno.h>
+#include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -204,6 +205,7 @@ static void tcp_take_messages(struct rcm_tcp_connection *connection)
 /* How many octets came, 0 at the end of the stream, or -errno. */
 static int tcp_receive(struct rcm_tcp_connection *connection)
 {
+	const int on = 1;
 	ssize_t n;
 
 	if (!connection->in)
@@ -213,6 +215,8 @@ static int tcp_receive(struct rcm_tcp_connection *connection)
 	n = recv(connection->fd, connection->in + connection->in_len, IN_SIZE - connection->in_len, MSG_DONTWAIT);
 	if (n < 0)
 		return rcm_errno();
+	/* A server that gathers small answers (Nagle) waits for our word that the last came; it must not wait 40 ms. */
+	setsockopt(connection->fd, IPPROTO_TCP, TCP_QUICKACK, &on, sizeof(on));
 	connection->in_len += (size_t)n;
 	tcp_take_messages(connection);
 	return (int)n;
