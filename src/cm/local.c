@@ -10,7 +10,6 @@
 #include <sys/random.h>
 
 #include "base/clock.h"
-#include "base/clock.h"
 #include "base/limits.h"
 #include "base/sysfs.h"
 #include "cm/id.h"
@@ -184,9 +183,10 @@ int rcm_local_sa_port(struct rcm_id *id, struct rcm_gid *ret_gid, const struct r
 		return ret;
 	if (!port.infiniband)
 		return -ENOTSUP;
-	kernel = rcm_sa_kernel_usable();
-	ret = kernel ? 0 : rcm_sa_umad_usable(&port.gid);
-	if (ret)
+	/* The kernel gives up after two seconds, cuts long answers, and doesn't say what the SA did. */
+	ret = rcm_sa_umad_usable(&port.gid);
+	kernel = ret && rcm_sa_kernel_usable();
+	if (ret && !kernel)
 		return ret;
 	*ret_gid = port.gid;
 	*ret_sa = kernel ? &rcm_sa_kernel : &rcm_sa_umad;

@@ -161,7 +161,7 @@ static void path_start(struct rcm_record_lookup *lookup, struct path *path)
 	struct rcm_sa_path_query query = {
 		.port = path->key.port, .dgid = path->key.dgid, .deadline = lookup->deadline,
 		/* No partition has number 0: such a record means any that is shared. */
-		.pkey = path->key.pkey ? path->key.pkey : 0xffff,
+		.pkey = path->key.pkey,
 	};
 
 	if (!lookup->client.ops->path(lookup->client.sa, &query, path_answered, path, &path->query))

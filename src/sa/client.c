@@ -14,7 +14,10 @@
 struct rcm_sa_query {
 	LIST_ENTRY(rcm_sa_query) entry;
 	struct rcm_txn txn;
-	struct rcm_sa_service_query service;	/* what its records have to match */
+	union {
+		struct rcm_sa_service_query service;
+		struct rcm_sa_path_query path;
+	};					/* what its records have to match */
 	rcm_sa_done_fn *done;
 	void *arg;
 };
@@ -177,6 +180,9 @@ static void client_path_done(struct rcm_txn *txn, const struct rcm_txn_outcome *
 
 	if (outcome->status)
 		tell_failure(query, outcome);
+	else if (!rcm_wire_path_matches(&query->path, outcome->answer.records))
+		client_tell(query, &(struct rcm_sa_answer){ .status = -EIO,
+						     .text = "the SA sent a path not asked for" });
 	else
 		client_tell(query, &(struct rcm_sa_answer){ .count = 1, .total = 1,
 						     .paths = (const uint8_t (*)[64])outcome->answer.records });
@@ -225,6 +231,7 @@ static int client_path(struct rcm_sa *sa, const struct rcm_sa_path_query *q, rcm
 
 	if (ret)
 		return ret;
+	query->path = *q;
 	rcm_wire_ask_path(q, query->txn.mad);
 	*ret_query = query;
 	rcm_txn_start(link, &query->txn, q->deadline, client_path_done);

@@ -190,10 +190,8 @@ static void link_readable(struct rcm_source *source, uint32_t events)
 static int link_find(struct rcm_link *link)
 {
 	struct rcm_gid gid = link->port.gid;
-	int ret = link->ops->find(&gid, &link->port);
 
-	link->port.gid = gid;
-	return ret;
+	return link->ops->find(&gid, &link->port);
 }
 
 int rcm_link_open(struct rcm_link *link)
@@ -250,7 +248,7 @@ void rcm_link_drop(struct rcm_link *link)
 				link_idle);
 }
 
-int rcm_link_look_again(struct rcm_link *link)
+int rcm_link_look_again(struct rcm_link *link, bool in_doubt)
 {
 	uint16_t before = link->address.lid;
 	int ret;
@@ -258,7 +256,7 @@ int rcm_link_look_again(struct rcm_link *link)
 	link->address_until = 0;
 	ret = rcm_link_open(link);
 	if (!ret)
-		ret = link->ops->address(link->umad, &link->address);
+		ret = link->ops->address(link->umad, in_doubt, &link->address);
 	if (ret)
 		return ret;
 	if (before && before != link->address.lid)
@@ -277,7 +275,7 @@ int rcm_link_send(struct rcm_link *link, struct rcm_txn *txn, unsigned timeout_m
 	if (!slot)
 		return -EAGAIN;
 	if (!link->umad || link->address_until <= rcm_clock_now()) {
-		ret = rcm_link_look_again(link);
+		ret = rcm_link_look_again(link, false);
 		if (ret)
 			return ret;
 	}

@@ -12,6 +12,7 @@
 
 enum { STATE_ACTIVE = 4, LID_UNICAST_MAX = 0xbfff };
 enum { PKEY_FULL = 0xffff, PKEY_LIMITED = 0x7fff, TABLE_MAX = 0x10000 };
+enum { SEATS = 8 };			/* of GIDs, for each thread */
 
 /* IBTA volume 1, 4.1.1: the SA's well-known GUID, in the subnet's own prefix. */
 static const uint8_t sa_guid[8] = { 0x02, 0, 0, 0, 0, 0, 0, 0x02 };
@@ -115,11 +116,31 @@ static bool is_infiniband(const char *device, unsigned number)
 	       !strcmp(line, "IB");
 }
 
+/* A file without a number is as one of 0. */
+static unsigned long number_or_0(const char *device, unsigned number, const char *name)
+{
+	unsigned long value = 0;
+
+	read_number(device, number, name, &value);
+	return value;
+}
+
+static void port_read_routing(const char *device, unsigned number, struct rcm_sa_port *port)
+{
+	if (read_gid(device, number, 0, &port->gid))
+		memset(&port->gid, 0, sizeof(port->gid));
+	if (!port->infiniband)
+		return;
+	port->lid = (uint16_t)number_or_0(device, number, "lid");
+	port->lmc = (uint8_t)number_or_0(device, number, "lid_mask_count");
+	port->sm_lid = (uint16_t)number_or_0(device, number, "sm_lid");
+}
+
+/* What it is and whether it is up. */
 static int port_read(const char *device, unsigned number, struct rcm_sa_port *ret_port)
 {
 	struct rcm_sa_port port = { .number = (uint8_t)number };
 	unsigned long state;
-	uint16_t index;
 	int ret;
 
 	if (snprintf(port.device, sizeof(port.device), "%s", device) >= (int)sizeof(port.device))
@@ -129,16 +150,12 @@ static int port_read(const char *device, unsigned number, struct rcm_sa_port *re
 		return ret;
 	port.active = state == STATE_ACTIVE;
 	port.infiniband = is_infiniband(device, number);
-	if (read_gid(device, number, 0, &port.gid))
-		memset(&port.gid, 0, sizeof(port.gid));
-	if (port.infiniband)
-		rcm_port_pkey(device, number, &port.pkey, &index);
 	*ret_port = port;
 	return 0;
 }
 
 struct walk {
-	int (*fn)(const struct rcm_sa_port *port, void *arg);
+	int (*fn)(const char *device, unsigned number, void *arg);
 	void *arg;
 	const char *device;
 };
@@ -146,13 +163,9 @@ struct walk {
 static int walk_port(const char *name, void *arg)
 {
 	struct walk *walk = arg;
-	struct rcm_sa_port port;
 	unsigned long number = strtoul(name, NULL, 10);
 
-	/* A port or device that vanishes meanwhile is none. */
-	if (!number || number > UINT8_MAX || port_read(walk->device, (unsigned)number, &port))
-		return 0;
-	return walk->fn(&port, walk->arg);
+	return number && number <= UINT8_MAX ? walk->fn(walk->device, (unsigned)number, walk->arg) : 0;
 }
 
 static int walk_device(const char *name, void *arg)
@@ -163,7 +176,7 @@ static int walk_device(const char *name, void *arg)
 	return rcm_sysfs_each(walk_port, walk, "class/infiniband/%s/ports", name);
 }
 
-static int walk_ports(int (*fn)(const struct rcm_sa_port *port, void *arg), void *arg)
+static int walk_ports(int (*fn)(const char *device, unsigned number, void *arg), void *arg)
 {
 	struct walk walk = { .fn = fn, .arg = arg };
 
@@ -175,13 +188,18 @@ struct list {
 	unsigned count, max;
 };
 
-static int list_add(const struct rcm_sa_port *port, void *arg)
+static int list_add(const char *device, unsigned number, void *arg)
 {
 	struct list *list = arg;
+	struct rcm_sa_port *port = &list->ports[list->count];
 
 	if (list->count == list->max)
 		return 1;
-	list->ports[list->count++] = *port;
+	/* A port or device that vanishes meanwhile is none. */
+	if (port_read(device, number, port))
+		return 0;
+	port_read_routing(device, number, port);
+	list->count++;
 	return 0;
 }
 
@@ -204,37 +222,58 @@ int rcm_sa_ports(struct rcm_sa_port *ports, unsigned max)
 	return (int)list.count;
 }
 
-struct find {
-	const struct rcm_gid *gid;
-	struct rcm_sa_port port;
+/* Where a GID was found: a port's table, and the place in it. */
+struct seat {
+	struct rcm_gid gid;
+	char device[20];
+	uint8_t number;
+	unsigned index;
 };
 
-static int find_gid(const struct rcm_sa_port *port, void *arg)
+static int find_gid(const char *device, unsigned number, void *arg)
 {
-	struct find *find = arg;
+	struct seat *seat = arg;
 	struct rcm_gid gid;
 
-	for (unsigned i = 0; i < TABLE_MAX && !read_gid(port->device, port->number, i, &gid); i++) {
-		if (memcmp(&gid, find->gid, sizeof(gid)) != 0)
+	if (strlen(device) >= sizeof(seat->device))
+		return 0;
+	for (unsigned i = 0; i < TABLE_MAX && !read_gid(device, number, i, &gid); i++) {
+		if (memcmp(&gid, &seat->gid, sizeof(gid)) != 0)
 			continue;
-		find->port = *port;
+		snprintf(seat->device, sizeof(seat->device), "%s", device);
+		seat->number = (uint8_t)number;
+		seat->index = i;
 		return 1;
 	}
 	return 0;
 }
 
+/* Whether it is there still. */
+static bool seat_holds(const struct seat *seat)
+{
+	struct rcm_gid gid;
+
+	return seat->number && !read_gid(seat->device, seat->number, seat->index, &gid) &&
+	       !memcmp(&gid, &seat->gid, sizeof(gid));
+}
+
 int rcm_sa_port_by_gid(const struct rcm_gid *gid, struct rcm_sa_port *ret_port)
 {
-	struct find find = { .gid = gid };
-	int ret;
+	static _Thread_local struct seat last[SEATS];
+	struct seat *known = &last[gid->raw[15] % SEATS], seat = *known;
+	int ret = 1;
 
 	if (gid_is_zero(gid))
 		return -ENODEV;
-	ret = walk_ports(find_gid, &find);
+	if (memcmp(&seat.gid, gid, sizeof(*gid)) != 0 || !seat_holds(&seat)) {
+		seat = (struct seat){ .gid = *gid };
+		ret = walk_ports(find_gid, &seat);
+	}
 	if (ret < 0)
 		return ret;
-	if (!ret)
+	if (!ret || port_read(seat.device, seat.number, ret_port))
 		return -ENODEV;
-	*ret_port = find.port;
+	*known = seat;
+	ret_port->gid = *gid;
 	return 0;
 }

@@ -18,14 +18,16 @@ struct rcm_sa_port {
 	uint8_t number;
 	bool infiniband;		/* link layer */
 	bool active;			/* port state ACTIVE */
-	struct rcm_gid gid;		/* GID 0 */
-	uint16_t pkey;			/* host order: 0xFFFF or 0x7FFF where the table has it, else the first */
+	struct rcm_gid gid;		/* GID 0; of rcm_sa_port_by_gid() the GID asked for */
+	uint16_t lid, sm_lid;		/* of rcm_sa_ports() only, InfiniBand only: what routes depend on */
+	uint8_t lmc;
 };
 
 /* Reads all local ports, at most max, into ports. Returns how many, or -errno. Any thread; local files only. */
 int rcm_sa_ports(struct rcm_sa_port *ports, unsigned max);
 
-/* The port that has this GID in its table: 0, or -ENODEV. Any thread. */
+/* The port that has this GID in its table: 0, or -ENODEV. Any thread. Where it was found before is looked at first, so
+ * that it takes three files, however long the tables are. */
 int rcm_sa_port_by_gid(const struct rcm_gid *gid, struct rcm_sa_port *ret_port);
 
 /* Which service records: by id, by name, or both (then both must match). IBTA 15.2.5.14. */
@@ -40,8 +42,9 @@ struct rcm_sa_service_query {
 struct rcm_sa_path_query {
 	struct rcm_gid port;		/* GID of the local port: source of the path and way to the SA */
 	struct rcm_gid dgid;
-	uint16_t pkey;			/* host order */
+	uint16_t pkey;			/* host order; 0: of any partition that both ends share */
 	uint64_t service_id;		/* host order; 0: left out */
+	uint8_t traffic_class;
 	uint64_t deadline;
 };
 
@@ -101,7 +104,8 @@ struct rcm_sa_ops {
 	void (*abandon)(struct rcm_sa *sa);
 };
 
-/* Whether this process may ask the SA through a port by itself: 0, -EACCES, -ENODEV. Any thread; asks no network. */
+/* Whether this process may ask the SA through a port by itself: 0, -EACCES, -ENODEV. Any thread; asks no network. That
+ * it may, or may not, is believed for a second. */
 int rcm_sa_umad_usable(const struct rcm_gid *port);
 
 /* Our own client over libibumad. */

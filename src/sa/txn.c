@@ -155,7 +155,7 @@ void rcm_txn_silence(struct rcm_txn *txn)
 		return;
 	}
 	/* The SM may have moved, or the port gone down: that is why nobody answered. */
-	ret = rcm_link_look_again(txn->link);
+	ret = rcm_link_look_again(txn->link, true);
 	if (ret)
 		finish_local(txn, ret);
 	else

@@ -99,8 +99,8 @@ int rcm_link_send(struct rcm_link *link, struct rcm_txn *txn, unsigned timeout_m
 /* Sends what waits, as far as the window allows; completes nothing. */
 void rcm_link_pump(struct rcm_link *link);
 
-/* Forgets what was known of the SM and reads it again: 0, -ENETDOWN, -ENODEV. */
-int rcm_link_look_again(struct rcm_link *link);
+/* Forgets what was known of the SM and reads it again, all of it where it is in doubt: 0, -ENETDOWN, -ENODEV. */
+int rcm_link_look_again(struct rcm_link *link, bool in_doubt);
 
 /* The question's slot is free again / taken until the kernel is done with it. */
 void rcm_link_release(struct rcm_link *link, struct rcm_slot *slot);

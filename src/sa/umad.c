@@ -58,10 +58,18 @@ static void umad_close_device(struct rcm_umad *umad)
 	free(umad);
 }
 
+/* The table may have been written anew: a packet with the index of another P_Key is dropped in silence. */
+static void find_pkey(struct rcm_umad *umad)
+{
+	uint16_t pkey;
+
+	if (rcm_port_pkey(umad->port.device, umad->port.number, &pkey, &umad->pkey_index))
+		umad->pkey_index = 0;
+}
+
 static int umad_open_device(const struct rcm_sa_port *port, struct rcm_umad **ret_umad)
 {
 	struct rcm_umad *umad = calloc(1, sizeof(*umad));
-	uint16_t pkey;
 	int ret;
 
 	if (!umad)
@@ -83,8 +91,7 @@ static int umad_open_device(const struct rcm_sa_port *port, struct rcm_umad **re
 		ret = umad_cause(umad->agent);
 		goto out;
 	}
-	if (rcm_port_pkey(port->device, port->number, &pkey, &umad->pkey_index))
-		umad->pkey_index = 0;
+	find_pkey(umad);
 	/* Only now: the size of the header depends on what the kernel said when the port was opened. */
 	ret = buffer_resize(umad, BUFFER_USUAL);
 	if (ret)
@@ -102,17 +109,18 @@ static int device_fd(const struct rcm_umad *umad)
 	return umad_get_fd(umad->id);
 }
 
-static int device_address(struct rcm_umad *umad, struct rcm_sa_address *ret_address)
+static int device_address(struct rcm_umad *umad, bool in_doubt, struct rcm_sa_address *ret_address)
 {
 	int ret = rcm_port_address(&umad->port, ret_address);
 	struct rcm_sa_port found;
 
 	/* Its device may have got another name; the descriptor is that port's still. */
 	if (ret == -ENODEV && !rcm_sa_port_by_gid(&umad->port.gid, &found)) {
-		found.gid = umad->port.gid;
 		umad->port = found;
 		ret = rcm_port_address(&umad->port, ret_address);
 	}
+	if (!ret && in_doubt)
+		find_pkey(umad);
 	if (!ret)
 		ret_address->pkey_index = umad->pkey_index;
 	return ret;
@@ -185,23 +193,32 @@ const struct rcm_umad_ops rcm_umad_device = {
 	.close = umad_close_device,
 };
 
+static int umad_try(const struct rcm_gid *gid)
+{
+	struct rcm_umad *umad = NULL;
+	struct rcm_sa_port port;
+	int ret = rcm_port_mad_module() ? rcm_sa_port_by_gid(gid, &port) : -ENODEV;
+
+	if (!ret)
+		ret = umad_open_device(&port, &umad);
+	umad_close_device(umad);
+	return ret == -EPERM ? -EACCES : ret;
+}
+
 int rcm_sa_umad_usable(const struct rcm_gid *port)
 {
-	/* Opening is a dozen file accesses: what was found is believed for a second. */
-	static _Thread_local struct { struct rcm_gid gid; uint64_t until; } last;
-	struct rcm_umad *umad = NULL;
-	struct rcm_sa_port found;
+	/* Opening is a dozen file accesses. */
+	static _Thread_local struct { struct rcm_gid gid; uint64_t until; int ret; } last;
+	uint64_t now = rcm_clock_now();
 	int ret;
 
-	if (last.until > rcm_clock_now() && !memcmp(&last.gid, port, sizeof(last.gid)))
-		return 0;
-	ret = rcm_port_mad_module() ? rcm_sa_port_by_gid(port, &found) : -ENODEV;
-	if (!ret)
-		ret = umad_open_device(&found, &umad);
-	umad_close_device(umad);
-	if (!ret) {
+	if (last.until > now && !memcmp(&last.gid, port, sizeof(last.gid)))
+		return last.ret;
+	ret = umad_try(port);
+	if (!ret || ret == -EACCES) {
 		last.gid = *port;
-		last.until = rcm_clock_now() + RCM_NS_PER_S;
+		last.ret = ret;
+		last.until = now + RCM_NS_PER_S;
 	}
-	return ret == -EPERM ? -EACCES : ret;
+	return ret;
 }

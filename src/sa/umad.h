@@ -25,8 +25,9 @@ struct rcm_umad_ops {
 	/* For polling only. Readable while a message waits; broken or hung up when the device has gone. */
 	int (*fd)(const struct rcm_umad *umad);
 
-	/* How the SA is reached now, read afresh: 0, -ENETDOWN, -ENODEV. */
-	int (*address)(struct rcm_umad *umad, struct rcm_sa_address *ret_address);
+	/* How the SA is reached now, read afresh: 0, -ENETDOWN, -ENODEV. The P_Key's index is read only where all is in
+	 * doubt, as after silence: it may take a read for each P_Key of the port. */
+	int (*address)(struct rcm_umad *umad, bool in_doubt, struct rcm_sa_address *ret_address);
 
 	/* Sends one MAD, or queues it in the kernel; never blocks. The answer, or the news that none came within
 	 * timeout_ms, is received later, though not if the kernel failed in silence. 0 or -errno. */

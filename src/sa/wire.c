@@ -11,12 +11,13 @@ enum { METHOD_GET = 0x01, METHOD_GET_TABLE = 0x12, RESPONSE = 0x80 };
 enum { ATTR_SERVICE_RECORD = 0x31, ATTR_PATH_RECORD = 0x35 };
 enum { AT_CLASS = 1, AT_METHOD = 3, AT_STATUS = 4, AT_TID_LOW = 12, AT_ATTRIBUTE = 16, AT_ATTRIBUTE_OFFSET = 44 };
 enum { AT_SERVICE_ID = 0, AT_SERVICE_NAME = 48 };
+enum { AT_PATH_DGID = 8, AT_PATH_SGID = 24, AT_PATH_REVERSIBLE = 49, AT_PATH_PKEY = 50, PKEY_NUMBER = 0x7fff };
 
 /* Component mask bits; a PathRecord's ServiceID has two. */
 enum { SERVICE_ID = 1 << 0, SERVICE_NAME = 1 << 6 };
 enum {
 	PATH_SERVICE_ID = 3 << 0, PATH_DGID = 1 << 2, PATH_SGID = 1 << 3, PATH_REVERSIBLE = 1 << 11,
-	PATH_NUMBER = 1 << 12, PATH_PKEY = 1 << 13,
+	PATH_TRAFFIC_CLASS = 1 << 10, PATH_NUMBER = 1 << 12, PATH_PKEY = 1 << 13,
 };
 enum { PATH_REVERSIBLE_ONE = 0x80 | 1 };	/* reversible; one path */
 
@@ -54,14 +55,16 @@ void rcm_wire_ask_service(const struct rcm_sa_service_query *query, uint8_t mad[
 
 void rcm_wire_ask_path(const struct rcm_sa_path_query *query, uint8_t mad[RCM_MAD_SIZE])
 {
-	uint64_t mask = PATH_DGID | PATH_SGID | PATH_REVERSIBLE | PATH_NUMBER | PATH_PKEY |
-			(query->service_id ? PATH_SERVICE_ID : 0);
+	/* As the kernel asks for a connection's path, so that a policy of the fabric gives both the same one. */
+	uint64_t mask = PATH_DGID | PATH_SGID | PATH_TRAFFIC_CLASS | PATH_REVERSIBLE | PATH_NUMBER |
+			(query->pkey ? PATH_PKEY : 0) | (query->service_id ? PATH_SERVICE_ID : 0);
 	struct rcm_writer w = header_write(mad, METHOD_GET, ATTR_PATH_RECORD, mask);
 
 	rcm_write_u64(&w, query->service_id);
 	rcm_write_bytes(&w, query->dgid.raw, sizeof(query->dgid.raw));
 	rcm_write_bytes(&w, query->port.raw, sizeof(query->port.raw));
-	rcm_write_zeros(&w, 2 + 2 + 4 + 1);	/* DLID, SLID, flow label and hop limit, traffic class */
+	rcm_write_zeros(&w, 2 + 2 + 4);		/* DLID, SLID, flow label and hop limit */
+	rcm_write_u8(&w, query->traffic_class);
 	rcm_write_u8(&w, PATH_REVERSIBLE_ONE);
 	rcm_write_u16(&w, query->pkey);
 }
@@ -206,4 +209,13 @@ bool rcm_wire_service_matches(const struct rcm_sa_service_query *query, const ui
 	if (query->by_id && rcm_read_u64(&r) != query->service_id)
 		return false;
 	return !query->by_name || !memcmp(bytes + AT_SERVICE_NAME, query->service_name, sizeof(query->service_name));
+}
+
+bool rcm_wire_path_matches(const struct rcm_sa_path_query *query, const uint8_t bytes[RCM_PATH_RECORD_SIZE])
+{
+	uint16_t differs = u16_at(bytes, AT_PATH_PKEY) ^ query->pkey;
+
+	return !memcmp(bytes + AT_PATH_DGID, query->dgid.raw, sizeof(query->dgid.raw)) &&
+	       !memcmp(bytes + AT_PATH_SGID, query->port.raw, sizeof(query->port.raw)) &&
+	       (!query->pkey || !(differs & PKEY_NUMBER)) && bytes[AT_PATH_REVERSIBLE] & 0x80;
 }

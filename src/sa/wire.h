@@ -57,3 +57,6 @@ void rcm_wire_service_record(const uint8_t bytes[RCM_SERVICE_RECORD_SIZE], struc
 
 /* Whether the record is one that the query asked for. */
 bool rcm_wire_service_matches(const struct rcm_sa_service_query *query, const uint8_t bytes[RCM_SERVICE_RECORD_SIZE]);
+
+/* Whether the path is one that the query asked for: its ends, its partition (the membership bit aside), reversible. */
+bool rcm_wire_path_matches(const struct rcm_sa_path_query *query, const uint8_t bytes[RCM_PATH_RECORD_SIZE]);

@@ -2,6 +2,7 @@
 /* The kernel's own SA resolver as a client of the SA. */
 #include "sakernel/sa_kernel.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <infiniband/ib.h>
 #include <stdatomic.h>
@@ -16,7 +17,7 @@
 #include "sa/wire.h"
 #include "ucma/ucma.h"
 
-enum { STEP_TIMEOUT_MS = 2000, NO_HANDLE = UINT32_MAX };
+enum { STEP_TIMEOUT_MS = 2000, NO_HANDLE = UINT32_MAX, PKEY_DEFAULT = 0xffff };
 
 struct rcm_sa_query {
 	TAILQ_ENTRY(rcm_sa_query) link;
@@ -93,11 +94,18 @@ static void query_end_attempt(struct rcm_sa_query *query)
 	query->uid = 0;
 }
 
+/* The kernel asks for a path with what the id was bound with, P_Key and traffic class, and always with a P_Key. */
 static int query_bind(struct rcm_sa_query *query)
 {
+	const struct rcm_sa_path_query *path = &query->q.path;
 	union rcm_sockaddr port;
+	uint16_t pkey = 0;
 
-	rcm_sockaddr_ib(&port, query_port(query)->raw, 0, 0, 0);
+	if (query->by_path)
+		pkey = path->pkey ? path->pkey : PKEY_DEFAULT;
+	rcm_sockaddr_ib(&port, query_port(query)->raw, pkey, 0, 0);
+	if (query->by_path)
+		port.ib.sib_flowinfo = htobe32((uint32_t)path->traffic_class << 20);
 	return rcm_ucma_bind(&query->sa->ucma, query->handle, &port.sa, sizeof(port.ib));
 }
 

@@ -19,7 +19,7 @@ void rcm_fake_ports_add(uint8_t n, bool infiniband, int is_usable)
 	struct rcm_sa_port *port = &ports[count];
 
 	*port = (struct rcm_sa_port){ .device = "fake0", .number = n, .infiniband = infiniband,
-				      .active = true, .pkey = 0xffff };
+				      .active = true };
 	port->gid = (struct rcm_gid){ { 0xfe, 0x80, [15] = n } };
 	usable[count++] = is_usable;
 }

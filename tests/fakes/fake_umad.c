@@ -46,8 +46,7 @@ static int fake_find(const struct rcm_gid *gid, struct rcm_sa_port *ret_port)
 {
 	if (gid->raw[0] != 0xfe)
 		return -ENODEV;
-	*ret_port = (struct rcm_sa_port){ .number = gid->raw[15], .infiniband = true, .active = true, .gid = *gid,
-					  .pkey = 0xffff };
+	*ret_port = (struct rcm_sa_port){ .number = gid->raw[15], .infiniband = true, .active = true, .gid = *gid };
 	snprintf(ret_port->device, sizeof(ret_port->device), "%s", rcm_fake_umad.device);
 	return 0;
 }
@@ -74,8 +73,9 @@ static int fake_fd(const struct rcm_umad *umad)
 	return umad->fd;
 }
 
-static int fake_address(struct rcm_umad *umad, struct rcm_sa_address *ret_address)
+static int fake_address(struct rcm_umad *umad, bool in_doubt, struct rcm_sa_address *ret_address)
 {
+	rcm_fake_umad.doubts += in_doubt;
 	if (rcm_fake_umad.address_ret)
 		return rcm_fake_umad.address_ret;
 	*ret_address = (struct rcm_sa_address){ .lid = rcm_fake_umad.sm_lid, .gid = umad->port.gid };

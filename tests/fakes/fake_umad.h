@@ -10,7 +10,7 @@ extern const struct rcm_umad_ops rcm_fake_umad_ops;
 struct rcm_fake_umad {
 	int open_ret, address_ret, send_ret, recv_ret;
 	uint16_t sm_lid;
-	unsigned opens, open_now, recvs;
+	unsigned opens, open_now, recvs, doubts;
 	const char *device;		/* the name that ports are found by */
 	char opened[20];		/* the name of the last one opened */
 };

@@ -152,6 +152,49 @@ static void test_client_cuts_a_table_to_the_limit_and_tells_the_total(void **sta
 	assert_int_equal(h.total, MANY);
 }
 
+/* The least that answers it. */
+static void path_fill(uint8_t path[64], const struct rcm_sa_path_query *q)
+{
+	memset(path, 0, 64);
+	memcpy(path + 8, q->dgid.raw, 16);
+	memcpy(path + 24, q->port.raw, 16);
+	path[49] = 0x80 | 1;
+	path[50] = (uint8_t)(q->pkey >> 8);
+	path[51] = (uint8_t)q->pkey;
+}
+
+static int status_of_path_with(const struct rcm_sa_path_query *q, unsigned at, uint8_t flip)
+{
+	struct rcm_fake_sent sent;
+	struct rcm_sa_query *query;
+	struct heard h = { 0 };
+	uint8_t path[64];
+
+	assert_int_equal(rcm_sa_umad.path(sa, q, hear, &h, &query), 0);
+	sent = rcm_fake_umad_sent();
+	path_fill(path, q);
+	path[at] ^= flip;
+	rcm_fake_umad_answer(&sent, 0, 0, path, sizeof(path));
+	turn();
+	return h.status;
+}
+
+/* Its ends, its partition, whether it leads back; not what the SA is free to choose. */
+static void test_client_refuses_a_path_that_was_not_asked_for(void **state)
+{
+	struct rcm_sa_path_query q = { .port = port_gid(1), .dgid = port_gid(2), .pkey = 0x8001, .service_id = 7 };
+
+	(void)state;
+	assert_int_equal(status_of_path_with(&q, 8 + 15, 1), -EIO);
+	assert_int_equal(status_of_path_with(&q, 24 + 15, 1), -EIO);
+	assert_int_equal(status_of_path_with(&q, 51, 2), -EIO);
+	assert_int_equal(status_of_path_with(&q, 49, 0x80), -EIO);
+	assert_int_equal(status_of_path_with(&q, 50, 0x80), 0);
+	assert_int_equal(status_of_path_with(&q, 53, 3), 0);
+	q.pkey = 0;
+	assert_int_equal(status_of_path_with(&q, 51, 2), 0);
+}
+
 static void test_client_gives_the_path_as_it_is_on_the_wire(void **state)
 {
 	struct rcm_sa_path_query q = { .port = port_gid(1), .dgid = port_gid(2), .pkey = 0xffff };
@@ -163,6 +206,7 @@ static void test_client_gives_the_path_as_it_is_on_the_wire(void **state)
 	(void)state;
 	assert_int_equal(rcm_sa_umad.path(sa, &q, hear, &h, &query), 0);
 	sent = rcm_fake_umad_sent();
+	path_fill(path, &q);
 	path[40] = 0x12;
 	path[63] = 0x34;
 	/* Get is answered with a whole MAD, and its offset is of no meaning. */
@@ -396,6 +440,7 @@ int main(void)
 		TEST(test_client_finds_a_device_that_came_back_under_another_name),
 		TEST(test_client_makes_room_for_more_ports_than_it_keeps),
 		TEST(test_client_told_of_an_outcome_can_not_free_the_link_that_tells),
+		TEST(test_client_refuses_a_path_that_was_not_asked_for),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -249,6 +249,7 @@ static void test_local_kernel_that_asks_the_sa_needs_no_umad(void **state)
 
 	(void)state;
 	rcm_fake_ports_add(3, true, -EACCES);
+	rcm_fake_ports_add(4, true, 0);
 	assert_int_equal(rcm_channel_new(&channel), 0);
 	rcm_fake_ucma_expect(RDMA_USER_CM_CMD_CREATE_ID);
 	assert_int_equal(rcm_id_new(channel, NULL, RDMA_PS_TCP, IBV_QPT_RC, &id), 0);
@@ -257,6 +258,10 @@ static void test_local_kernel_that_asks_the_sa_needs_no_umad(void **state)
 	assert_int_equal(rcm_local_sa_port(id, &gid, &sa), 0);
 	assert_int_equal(gid.raw[15], 3);
 	assert_ptr_equal(sa, &rcm_sa_kernel);
+	/* Where both may be used, our own: more records, more time, and it says what the SA did. */
+	expect_gid_query(7, 4);
+	assert_int_equal(rcm_local_sa_port(id, &gid, &sa), 0);
+	assert_ptr_equal(sa, &rcm_sa_umad);
 	rcm_fake_ucma_expect(RDMA_USER_CM_CMD_DESTROY_ID);
 	rcm_id_destroy(id);
 	rcm_channel_close(channel);

@@ -150,6 +150,54 @@ static void test_port_by_gid_looks_through_the_whole_table(void **state)
 	assert_int_equal(port.number, 2);
 }
 
+/* It is what the SA is asked from and what routes start at: an id bound to an alias has no other. */
+static void test_port_by_gid_has_the_gid_that_was_asked_for(void **state)
+{
+	struct rcm_gid gid = gid_of("fe80::aa");
+	struct rcm_sa_port port;
+
+	(void)state;
+	port_make("mlx5_0", 1, "fe80::1\n");
+	put("fe80::aa\n", "mlx5_0/ports/1/gids/1");
+	assert_int_equal(rcm_sa_port_by_gid(&gid, &port), 0);
+	assert_memory_equal(&port.gid, &gid, sizeof(gid));
+}
+
+/* Known places are looked at, not believed. */
+static void test_port_by_gid_that_moved_is_found_at_its_new_place(void **state)
+{
+	struct rcm_gid gid = gid_of("fe80::bb");
+	struct rcm_sa_port port;
+
+	(void)state;
+	port_make("mlx5_0", 1, "fe80::1\n");
+	port_make("mlx5_1", 1, "fe80::2\n");
+	put("fe80::bb\n", "mlx5_0/ports/1/gids/1");
+	assert_int_equal(rcm_sa_port_by_gid(&gid, &port), 0);
+	assert_string_equal(port.device, "mlx5_0");
+	put("fe80::cc\n", "mlx5_0/ports/1/gids/1");
+	put("fe80::bb\n", "mlx5_1/ports/1/gids/1");
+	assert_int_equal(rcm_sa_port_by_gid(&gid, &port), 0);
+	assert_string_equal(port.device, "mlx5_1");
+	put("fe80::cc\n", "mlx5_1/ports/1/gids/1");
+	assert_int_equal(rcm_sa_port_by_gid(&gid, &port), -ENODEV);
+}
+
+/* All that routes depend on: who keeps them compares. */
+static void test_port_list_has_lids_and_that_of_the_sm(void **state)
+{
+	struct rcm_sa_port ports[2];
+
+	(void)state;
+	port_make("mlx5_0", 1, "fe80::1\n");
+	put("0x12\n", "mlx5_0/ports/1/lid");
+	put("2\n", "mlx5_0/ports/1/lid_mask_count");
+	assert_int_equal(rcm_sa_ports(ports, 2), 1);
+	assert_int_equal(ports[0].lid, 0x12);
+	assert_int_equal(ports[0].lmc, 2);
+	assert_int_equal(ports[0].sm_lid, 7);
+}
+
 static void test_port_by_gid_never_finds_the_zero_gid(void **state)
 {
 	struct rcm_gid gid = { 0 };
@@ -269,6 +317,9 @@ int main(void)
 		TEST(test_port_that_is_gone_is_enodev),
 		TEST(test_port_pkey_is_the_full_default_then_the_limited_then_the_first),
 		TEST(test_port_with_odd_files_is_passed_over),
+		TEST(test_port_by_gid_has_the_gid_that_was_asked_for),
+		TEST(test_port_by_gid_that_moved_is_found_at_its_new_place),
+		TEST(test_port_list_has_lids_and_that_of_the_sm),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,7 +2,9 @@
 /* The kernel's SA resolver as a client of the SA, and our own client behind it. */
 #include "sakernel/sa_kernel.h"
 
+#include <endian.h>
 #include <errno.h>
+#include <infiniband/ib.h>
 #include <stdio.h>
 
 #include "base/clock.h"
@@ -321,6 +323,33 @@ static void test_path_goes_by_address_and_route(void **state)
 	assert_int_equal(h.status, -EHOSTUNREACH);
 }
 
+/* The kernel's path question has the P_Key of BIND, whatever RESOLVE_ADDR says. */
+static void test_path_is_asked_with_the_pkey_and_traffic_class_of_its_id(void **state)
+{
+	struct rcm_sa_path_query asked = {
+		.port.raw = { 0xfe, 0x80, [15] = 5 }, .dgid.raw = { 0xfe, 0x80, [15] = 6 }, .pkey = 0x8001,
+		.traffic_class = 0x28,
+	};
+	static const uint16_t pkeys[][2] = { { 0x8001, 0x8001 }, { 0, 0xffff } };
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		struct rcm_fake_step *step;
+		struct sockaddr_ib port = { .sib_family = AF_IB, .sib_pkey = htobe16(pkeys[i][1]) };
+		struct rcm_sa_query *query = NULL;
+		struct heard h = { 0 };
+
+		rcm_fake_ucma_expect(RDMA_USER_CM_CMD_CREATE_ID);
+		step = rcm_fake_ucma_expect(RDMA_USER_CM_CMD_BIND);
+		port.sib_flowinfo = htobe32(0x28 << 20);
+		memcpy(port.sib_addr.sib_raw, asked.port.raw, 16);
+		rcm_fake_step_bytes(step, offsetof(struct rdma_ucm_bind, addr), &port, sizeof(port));
+		asked.pkey = pkeys[i][0];
+		assert_int_equal(rcm_sa_kernel.path(sa, &asked, hear, &h, &query), 0);
+		rcm_sa_kernel.cancel(sa, query);
+	}
+}
+
 static void test_query_cancelled_is_not_answered(void **state)
 {
 	struct heard h = { 0 };
@@ -396,6 +425,7 @@ int main(void)
 		T(test_service_the_kernel_gives_up_is_asked_over_umad),
 		T(test_deadline_during_umad_cancels_it),
 		T(test_path_goes_by_address_and_route),
+		T(test_path_is_asked_with_the_pkey_and_traffic_class_of_its_id),
 		T(test_query_cancelled_is_not_answered),
 		T(test_port_that_cannot_be_bound_is_refused_at_once),
 		T(test_device_removed_ends_its_query),

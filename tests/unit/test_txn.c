@@ -379,6 +379,18 @@ static void test_txn_started_a_second_later_sees_the_new_lid(void **state)
 	assert_int_equal(sent.to.lid, 7);
 }
 
+/* The P_Key table may have been written anew meanwhile; each second it is not read. */
+static void test_txn_met_with_silence_reads_all_of_the_address_anew(void **state)
+{
+	(void)state;
+	start(30000);
+	rcm_fake_umad_sent();
+	assert_int_equal(rcm_fake_umad.doubts, 0);
+	pass_ms(2000);
+	assert_int_equal(rcm_fake_umad.doubts, 1);
+	rcm_fake_umad_sent();
+}
+
 static void test_txn_whose_port_goes_down_is_enetdown(void **state)
 {
 	struct rcm_fake_sent sent;
@@ -499,6 +511,7 @@ int main(void)
 		TEST(test_txn_whose_deadline_is_past_fails_unsent),
 		TEST(test_txn_without_a_deadline_is_asked_for_ever),
 		TEST(test_txn_that_is_cancelled_is_not_heard_of),
+		TEST(test_txn_met_with_silence_reads_all_of_the_address_anew),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -298,12 +298,12 @@ static void test_umad_address_is_found_after_the_device_was_renamed(void **state
 	port_add("fake0");
 	assert_int_equal(rcm_umad_device.open(&(struct rcm_sa_port){
 		.device = "fake0", .number = 1, .gid = { { 0xfe, 0x80, [15] = 1 } } }, &other), 0);
-	assert_int_equal(rcm_umad_device.address(other, &address), 0);
+	assert_int_equal(rcm_umad_device.address(other, false, &address), 0);
 	rcm_fake_sysfs_done();
 	rcm_sysfs_replace(rcm_fake_sysfs_new());
-	assert_int_equal(rcm_umad_device.address(other, &address), -ENODEV);
+	assert_int_equal(rcm_umad_device.address(other, false, &address), -ENODEV);
 	port_add("renamed");
-	assert_int_equal(rcm_umad_device.address(other, &address), 0);
+	assert_int_equal(rcm_umad_device.address(other, false, &address), 0);
 	assert_int_equal(address.lid, 7);
 	rcm_fake_sysfs_done();
 	umad = other;

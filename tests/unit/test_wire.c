@@ -56,19 +56,32 @@ static void test_wire_question_by_id_leaves_the_name_out(void **state)
 
 static void test_wire_question_for_a_path_is_one_reversible_path(void **state)
 {
-	struct rcm_sa_path_query q = { .port.raw = { 0xfe, 0x80 }, .dgid.raw = { 0xfe, 0x81 }, .pkey = 0x8001 };
+	struct rcm_sa_path_query q = { .port.raw = { 0xfe, 0x80 }, .dgid.raw = { 0xfe, 0x81 }, .pkey = 0x8001,
+				       .traffic_class = 0x28 };
 	uint8_t mad[RCM_MAD_SIZE];
 
 	(void)state;
 	rcm_wire_ask_path(&q, mad);
 	assert_int_equal(mad[3], 0x01);
 	assert_int_equal(mad[16] << 8 | mad[17], 0x35);
-	/* DGID, SGID, Reversible, NumbPath, P_Key; and no ServiceID */
-	assert_int_equal(mad[54] << 8 | mad[55], 0x380c);
+	/* DGID, SGID, TClass, Reversible, NumbPath, P_Key; and no ServiceID */
+	assert_int_equal(mad[54] << 8 | mad[55], 0x3c0c);
+	assert_int_equal(mad[56 + 48], 0x28);
 	assert_memory_equal(mad + 56 + 8, q.dgid.raw, 16);
 	assert_memory_equal(mad + 56 + 24, q.port.raw, 16);
 	assert_int_equal(mad[56 + 49], 0x81);
 	assert_int_equal(mad[56 + 50] << 8 | mad[56 + 51], 0x8001);
+}
+
+/* No partition has number 0: an SA that is asked for it has no record. */
+static void test_wire_question_for_a_path_of_any_partition_leaves_the_pkey_out(void **state)
+{
+	struct rcm_sa_path_query q = { .pkey = 0 };
+	uint8_t mad[RCM_MAD_SIZE];
+
+	(void)state;
+	rcm_wire_ask_path(&q, mad);
+	assert_int_equal(mad[54] << 8 | mad[55], 0x1c0c);
 }
 
 static void test_wire_question_for_a_path_with_a_service_id_sets_both_its_bits(void **state)
@@ -263,6 +276,7 @@ int main(void)
 		cmocka_unit_test(test_wire_question_has_no_sm_key_and_no_rmpp_header),
 		cmocka_unit_test(test_wire_question_by_id_leaves_the_name_out),
 		cmocka_unit_test(test_wire_question_for_a_path_is_one_reversible_path),
+		cmocka_unit_test(test_wire_question_for_a_path_of_any_partition_leaves_the_pkey_out),
 		cmocka_unit_test(test_wire_question_for_a_path_with_a_service_id_sets_both_its_bits),
 		cmocka_unit_test(test_wire_tid_is_the_low_half_of_the_transaction_id),
 		cmocka_unit_test(test_wire_table_counts_records_by_the_stride_of_the_sa),
