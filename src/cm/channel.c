@@ -402,8 +402,6 @@ void rcm_channel_stop(struct rcm_channel *channel)
 	rcm_lock_acquire(&channel->lock);
 	channel->closing = true;
 	used = channel->users;
-	if (used && channel->bare)
-		fcntl(channel->pub.fd, F_SETFL, O_NONBLOCK);
 	for (unsigned i = 0; i < channel->users; i++)
 		sem_post(&channel->own);
 	rcm_lock_release(&channel->lock);
@@ -435,8 +433,6 @@ void rcm_channel_close(struct rcm_channel *channel)
 	rcm_event_discard_all(&rest);
 	rcm_lock_acquire(&channel->lock);
 	close_descriptors(channel);
-	if (channel->own_awaited)
-		sem_post(&channel->own);
 	rcm_lock_release(&channel->lock);
 	rcm_channel_put(channel);
 }

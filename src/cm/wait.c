@@ -71,8 +71,6 @@ static int wait_used(struct rcm_channel *channel)
 		ret = -EAGAIN;
 	if (ret || !channel->bare)
 		return ret;
-	if (blocking && !is_readable(channel->pub.fd))
-		return 0;
 	ret = rcm_channel_read_bare(channel);
 	return ret == -EAGAIN && blocking ? 0 : ret;
 }
