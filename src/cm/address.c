@@ -2,20 +2,126 @@
 /* From an address to a device and a route, by the kernel. */
 #include "cm/address.h"
 
+#include <endian.h>
 #include <errno.h>
+#include <infiniband/ib.h>
 #include <string.h>
 
 #include "addr/sockaddr.h"
 #include "cm/attach.h"
 #include "cm/id.h"
 #include "cm/kernel.h"
+#include "cm/option.h"
+
+enum { PKEY_DEFAULT = 0xffff, PKEY_NUMBER = 0x7fff };
+
+/* The P_Key to reach dst with, where the source has another one: no partition has number 0. */
+static uint16_t pkey_for(const struct sockaddr_ib *dst, uint16_t source)
+{
+	uint16_t pkey = be16toh(dst->sib_pkey);
+
+	if (!pkey)
+		pkey = source ? source : PKEY_DEFAULT;
+	return (pkey ^ source) & PKEY_NUMBER ? pkey : source;
+}
+
+static bool is_ib_host(const union rcm_sockaddr *addr)
+{
+	return addr->sa.sa_family == AF_IB && !ib_addr_any(&addr->ib.sib_addr) &&
+	       !ib_addr_loopback(&addr->ib.sib_addr);
+}
+
+/* What a bound id is bound to, as an AF_IB address. */
+static void address_bound_locked(struct rcm_id *id, union rcm_sockaddr *ret_src) RCM_REQUIRES(id->lock)
+{
+	const struct rdma_addr *addr = &id->pub.route.addr;
+
+	rcm_lock_assert_held(&id->lock);
+	if (addr->src_storage.ss_family == AF_IB)
+		memcpy(ret_src, &addr->src_storage, sizeof(*ret_src));
+	else
+		rcm_sockaddr_ib(ret_src, addr->addr.ibaddr.sgid.raw, 0, 0, 0);
+}
+
+/* True where the kernel's id is bound to another partition than dst's, or not as AF_IB: *ret_src is what it has to be
+ * bound to. */
+static bool address_is_elsewhere(struct rcm_id *id, const union rcm_sockaddr *dst, union rcm_sockaddr *ret_src)
+{
+	uint16_t source, pkey;
+	bool bound;
+
+	if (!is_ib_host(dst))
+		return false;
+	rcm_lock_acquire(&id->lock);
+	bound = id->bound && id->has_handle && id->pub.verbs && !id->chain.settled && LIST_EMPTY(&id->mcasts);
+	if (bound)
+		address_bound_locked(id, ret_src);
+	rcm_lock_release(&id->lock);
+	if (!bound)
+		return false;
+	source = be16toh(ret_src->ib.sib_pkey);
+	pkey = pkey_for(&dst->ib, source);
+	ret_src->ib.sib_pkey = htobe16(pkey);
+	return pkey != source;
+}
+
+/*
+ * The kernel asks for the path, and readies the QP, with the P_Key of BIND, whatever RESOLVE_ADDR says (docs/af-ib.md),
+ * and binds once: so the id gets another kernel's id, bound to the same GID in the destination's partition.
+ */
+static int address_move(struct rcm_id *id, const union rcm_sockaddr *src)
+{
+	int ret = rcm_kernel_renew(id);
+
+	if (ret)
+		return ret;
+	ret = rcm_option_replay(id);
+	if (!ret)
+		ret = rcm_kernel_give(id, rcm_ucma_bind, &src->sa, rcm_sockaddr_len(AF_IB));
+	if (!ret)
+		return rcm_attach(id);
+	rcm_lock_acquire(&id->lock);
+	id->bound = false;
+	rcm_lock_release(&id->lock);
+	return ret;
+}
+
+/* Returns what it was. */
+static bool address_set_settled(struct rcm_id *id, bool settled)
+{
+	bool before;
+
+	rcm_lock_acquire(&id->lock);
+	before = id->chain.settled;
+	id->chain.settled = settled;
+	rcm_lock_release(&id->lock);
+	return before;
+}
 
 static int address_send(struct rcm_id *id, const union rcm_sockaddr *src, const union rcm_sockaddr *dst,
 			int timeout_ms)
 {
-	return rcm_kernel_give(id, rcm_ucma_resolve_addr, src ? &src->sa : NULL,
-			       src ? rcm_sockaddr_len(src->sa.sa_family) : 0, &dst->sa,
-			       rcm_sockaddr_len(dst->sa.sa_family), (uint32_t)timeout_ms);
+	union rcm_sockaddr from;
+	bool settled;
+	int ret = 0;
+
+	if (address_is_elsewhere(id, dst, &from))
+		ret = address_move(id, &from);
+	if (ret)
+		return ret;
+	if (src) {
+		from = *src;
+		if (is_ib_host(dst) && from.sa.sa_family == AF_IB)
+			from.ib.sib_pkey = htobe16(pkey_for(&dst->ib, be16toh(from.ib.sib_pkey)));
+	}
+	/* Before the command: its event may be delivered by another thread before this one goes on. */
+	settled = address_set_settled(id, true);
+	ret = rcm_kernel_give(id, rcm_ucma_resolve_addr, src ? &from.sa : NULL,
+			      src ? rcm_sockaddr_len(from.sa.sa_family) : 0, &dst->sa,
+			      rcm_sockaddr_len(dst->sa.sa_family), (uint32_t)timeout_ms);
+	if (ret)
+		address_set_settled(id, settled);
+	return ret;
 }
 
 static int address_send_route(struct rcm_id *id, int timeout_ms)
@@ -115,6 +221,7 @@ static int address_deliver_error(struct rcm_event *event)
 	int timeout_ms;
 
 	rcm_kernel_event_param(event, event->id);
+	address_set_settled(event->id, false);
 	if (chain_end(event->id, &timeout_ms))
 		rcm_event_retype(event, RDMA_CM_EVENT_ROUTE_ERROR, event->pub.status);
 	return 0;

@@ -25,17 +25,27 @@ struct rcm_found {
 	uint16_t port;
 };
 
-/* Of later resolutions (option.c). */
+/* An option of level RDMA_OPTION_ID as the kernel took it; len 0: it was not set. */
+struct rcm_kernel_option {
+	uint8_t len;
+	uint8_t value[4];
+};
+
+enum { RCM_KERNEL_OPTIONS = RDMA_OPTION_ID_ACK_TIMEOUT + 1 };
+
+/* Of later resolutions, and what the kernel's id has to be told again where it gets a successor (option.c). */
 struct rcm_options {
 	uint32_t deadline_ms;			/* RCM_DEADLINE_DEFAULT: not set */
 	bool fresh;
 	enum rcm_dns_source source;
+	struct rcm_kernel_option of_kernel[RCM_KERNEL_OPTIONS];	/* by name */
 };
 
 /* A destination and a route that are resolved one after the other (address.c). */
 struct rcm_chain {
 	bool address_due;			/* the SA named the destination: its address is still to be resolved */
 	bool under_way;				/* the address is being resolved, and then the route */
+	bool settled;				/* the kernel's id listens or has a destination: it has to stay */
 	int route_timeout_ms;
 };
 

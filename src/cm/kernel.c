@@ -46,28 +46,38 @@ int rcm_kernel_adopt(struct rcm_id *id, uint32_t handle)
 	return ret;
 }
 
+/* The last command of a dead id lets it go. */
+static void kernel_wait_idle_locked(struct rcm_id *id) RCM_REQUIRES(id->lock)
+{
+	rcm_lock_assert_held(&id->lock);
+	while (id->commands[0] || id->commands[1])
+		rcm_lock_wait(&id->lock, &id->changed);
+}
+
+static void kernel_destroy(const struct rcm_channel *channel, uint32_t handle)
+{
+	uint32_t events;
+	int ret = rcm_ucma_destroy_id(&channel->ucma, handle, &events);
+
+	if (ret)
+		rcm_info("DESTROY_ID of handle %u: errno %d", handle, -ret);
+}
+
 void rcm_kernel_end(struct rcm_id *id)
 {
 	struct rcm_channel *channel;
-	uint32_t handle, events;
+	uint32_t handle;
 	bool has;
-	int ret;
 
 	rcm_table_remove(id->uid);
 	rcm_lock_acquire(&id->lock);
-	/* The last command of a dead id lets it go. */
-	while (id->commands[0] || id->commands[1])
-		rcm_lock_wait(&id->lock, &id->changed);
+	kernel_wait_idle_locked(id);
 	channel = rcm_channel_ref(id->channel);
 	has = id->has_handle;
 	handle = id->handle;
 	rcm_lock_release(&id->lock);
-	if (!has)
-		goto out;
-	ret = rcm_ucma_destroy_id(&channel->ucma, handle, &events);
-	if (ret)
-		rcm_info("DESTROY_ID of handle %u: errno %d", handle, -ret);
-out:
+	if (has)
+		kernel_destroy(channel, handle);
 	rcm_channel_put(channel);
 }
 
@@ -118,4 +128,50 @@ bool rcm_kernel_try(struct rcm_kernel_try *try)
 	rcm_lock_release(&id->lock);
 	rcm_channel_put(last);
 	return given;
+}
+
+/* Puts a handle that was made on a channel in the place of the id's: true, unless the id has left that channel. */
+static bool kernel_replace(struct rcm_id *id, const struct rcm_kernel_try *try, uint32_t handle)
+{
+	bool placed;
+
+	rcm_lock_acquire(&id->lock);
+	placed = !id->dead && id->channel == try->channel && id->handle == try->handle;
+	if (placed)
+		id->handle = handle;
+	rcm_lock_release(&id->lock);
+	return placed;
+}
+
+/* The command is over; from then on none is under way that has the old handle. */
+static void kernel_settle(struct rcm_id *id, struct rcm_kernel_try *try)
+{
+	rcm_lock_acquire(&id->lock);
+	kernel_finish_locked(id, try);
+	kernel_wait_idle_locked(id);
+	rcm_lock_release(&id->lock);
+}
+
+int rcm_kernel_renew(struct rcm_id *id)
+{
+	struct rcm_kernel_try try = { .id = id };
+	bool begun, placed = false;
+	uint32_t handle;
+
+	while (!placed) {
+		rcm_lock_acquire(&id->lock);
+		begun = kernel_begin_locked(id, &try);
+		rcm_lock_release(&id->lock);
+		if (!begun)
+			return try.ret;
+		try.ret = rcm_ucma_create_id(try.ucma, id->uid, id->pub.ps, id->pub.qp_type, &handle);
+		placed = !try.ret && kernel_replace(id, &try, handle);
+		kernel_settle(id, &try);
+		if (!try.ret)
+			kernel_destroy(try.channel, placed ? try.handle : handle);
+		rcm_channel_put(try.channel);
+		if (try.ret)
+			return try.ret;
+	}
+	return 0;
 }

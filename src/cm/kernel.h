@@ -16,6 +16,13 @@ int rcm_kernel_create(struct rcm_id *id);
 /* Takes over a kernel's id that exists already, which doesn't know this one by uid before ACCEPT: 0, -ENOMEM. */
 int rcm_kernel_adopt(struct rcm_id *id, uint32_t handle);
 
+/*
+ * Gives id a new kernel's id, bound to nothing, on the same channel and known by the same uid, and ends the one that it
+ * had; what of events the kernel has for that is lost. 0, -ENODEV: it has none; -EINVAL: it is being destroyed; what
+ * CREATE_ID said. No lock held.
+ */
+int rcm_kernel_renew(struct rcm_id *id);
+
 /* Waits for commands under way, then ends it; id is dead: no other command is given. Where there is none: nothing. */
 void rcm_kernel_end(struct rcm_id *id);
 

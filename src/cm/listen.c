@@ -23,8 +23,13 @@ int rcm_listen(struct rcm_id *id, int backlog)
 
 	if (!ret)
 		ret = rcm_kernel_give(id, rcm_ucma_listen, backlog);
+	if (ret)
+		return ret;
+	rcm_lock_acquire(&id->lock);
+	id->chain.settled = true;
+	rcm_lock_release(&id->lock);
 	/* An id that was not bound has a port now. */
-	return ret ? ret : rcm_attach(id);
+	return rcm_attach(id);
 }
 
 static uint8_t depth_lesser(uint8_t a, uint8_t b)

@@ -37,6 +37,44 @@ static int option_set_own(struct rcm_options *options, int name, uint32_t value)
 	}
 }
 
+static void option_keep(struct rcm_id *id, int name, const void *value, size_t len)
+{
+	struct rcm_kernel_option *option = &id->options.of_kernel[name];
+
+	rcm_lock_acquire(&id->lock);
+	option->len = (uint8_t)len;
+	memcpy(option->value, value, len);
+	rcm_lock_release(&id->lock);
+}
+
+static int option_set_in_kernel(struct rcm_id *id, int level, int name, const void *value, size_t len)
+{
+	int ret = rcm_kernel_give(id, rcm_ucma_set_option, level, name, value, len);
+
+	if (!ret && level == RDMA_OPTION_ID && name >= 0 && name < RCM_KERNEL_OPTIONS &&
+	    len <= sizeof(id->options.of_kernel->value))
+		option_keep(id, name, value, len);
+	return ret;
+}
+
+int rcm_option_replay(struct rcm_id *id)
+{
+	struct rcm_options options;
+	int ret = 0;
+
+	rcm_lock_acquire(&id->lock);
+	options = id->options;
+	rcm_lock_release(&id->lock);
+	for (int name = 0; name < RCM_KERNEL_OPTIONS && !ret; name++) {
+		const struct rcm_kernel_option *option = &options.of_kernel[name];
+
+		if (option->len)
+			ret = rcm_kernel_give(id, rcm_ucma_set_option, RDMA_OPTION_ID, name, option->value,
+					      (size_t)option->len);
+	}
+	return ret;
+}
+
 int rcm_option_set(struct rcm_id *id, int level, int name, const void *value, size_t len)
 {
 	uint32_t number;
@@ -45,7 +83,7 @@ int rcm_option_set(struct rcm_id *id, int level, int name, const void *value, si
 	if (!value)
 		return -EINVAL;
 	if (level == RDMA_OPTION_ID || level == RDMA_OPTION_IB)
-		return rcm_kernel_give(id, rcm_ucma_set_option, level, name, value, len);
+		return option_set_in_kernel(id, level, name, value, len);
 	if (level != RDMA_OPTION_RAI || name < RAI_OPTION_DEADLINE_MS || name > RAI_OPTION_SOURCE)
 		return -ENOSYS;
 	if (len != sizeof(number))

@@ -2,6 +2,7 @@
 /* A kernel's connection manager that plays a script. */
 #include "fake_ucma.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -49,6 +50,8 @@ struct fake_id {
 	uint64_t uid;
 	struct fake_file *file;
 	uint32_t events_read;
+	struct sockaddr_ib bound;	/* of BIND, as AF_IB; sib_family 0: not bound so */
+	uint16_t pkey;			/* host order */
 };
 
 struct fake_event {
@@ -264,16 +267,56 @@ static int migrate_id(struct fake_file *file, const uint8_t *body, uint16_t room
 	return 0;
 }
 
+/* The P_Key and GID of a bound id are BIND's for good; of another those of the source, else the destination's. */
+static int bind_id(const uint8_t *body)
+{
+	const struct rdma_ucm_bind *in = (const void *)body;
+	struct fake_id *id = find_id(in->id);
+
+	if (!id || in->addr.ss_family != AF_IB)
+		return 0;
+	if (id->bound.sib_family)
+		return -EINVAL;
+	memcpy(&id->bound, &in->addr, sizeof(id->bound));
+	id->pkey = be16toh(id->bound.sib_pkey);
+	return 0;
+}
+
+static int resolve_id(const uint8_t *body)
+{
+	const struct rdma_ucm_resolve_addr *in = (const void *)body;
+	const struct sockaddr_ib *src = (const void *)&in->src_addr, *dst = (const void *)&in->dst_addr;
+	struct fake_id *id = find_id(in->id);
+
+	if (id && !id->bound.sib_family && in->dst_addr.ss_family == AF_IB)
+		id->pkey = be16toh(in->src_size ? src->sib_pkey : dst->sib_pkey);
+	return 0;
+}
+
+static void answer_bound(const struct fake_id *id, const uint8_t *body, uint16_t room)
+{
+	struct rdma_ucm_query_addr_resp resp = {
+		.pkey = id->bound.sib_pkey, .node_guid = bound.node_guid, .ibdev_index = bound.ibdev_index,
+		.port_num = bound.port_num, .src_size = sizeof(id->bound),
+	};
+
+	memcpy(&resp.src_addr, &id->bound, sizeof(id->bound));
+	write_answer(RDMA_USER_CM_CMD_QUERY, body, room, &resp, sizeof(resp));
+}
+
 static void answer_query(const uint8_t *body, uint16_t room)
 {
 	const struct rdma_ucm_query *in = (const void *)body;
+	const struct fake_id *id = find_id(in->id);
 	struct rdma_ucm_query_addr_resp gids = { .pkey = 0xffff, .node_guid = bound.node_guid };
 	struct {
 		struct rdma_ucm_query_path_resp head;
 		struct ibv_path_data path;
 	} path = { .head.num_paths = bound.node_guid ? 1 : 0, .path.path.tclass = 0x77 };
 
-	if (in->option == RDMA_USER_CM_QUERY_ADDR) {
+	if (in->option != RDMA_USER_CM_QUERY_PATH && id && id->bound.sib_family) {
+		answer_bound(id, body, room);
+	} else if (in->option == RDMA_USER_CM_QUERY_ADDR) {
 		write_answer(RDMA_USER_CM_CMD_QUERY, body, room, &bound, sizeof(bound));
 	} else if (in->option == RDMA_USER_CM_QUERY_PATH) {
 		write_answer(RDMA_USER_CM_CMD_QUERY, body, room, &path, sizeof(path));
@@ -354,6 +397,10 @@ static int serve(struct fake_file *file, uint32_t command, const uint8_t *body, 
 		return destroy_id(command, body, room);
 	case RDMA_USER_CM_CMD_MIGRATE_ID:
 		return migrate_id(file, body, room);
+	case RDMA_USER_CM_CMD_BIND:
+		return bind_id(body);
+	case RDMA_USER_CM_CMD_RESOLVE_ADDR:
+		return resolve_id(body);
 	case RDMA_USER_CM_CMD_QUERY:
 		answer_query(body, room);
 		return 0;
@@ -717,6 +764,21 @@ size_t rcm_fake_ucma_last_body(void *body, size_t max)
 	memcpy(body, last_body, len);
 	pthread_mutex_unlock(&mutex);
 	return len;
+}
+
+uint16_t rcm_fake_ucma_pkey(uint32_t handle)
+{
+	const struct fake_id *id;
+	uint16_t pkey = 0;
+
+	pthread_mutex_lock(&mutex);
+	id = find_id(handle);
+	if (id)
+		pkey = id->pkey;
+	else
+		note_failure("the P_Key of an id that is gone", handle);
+	pthread_mutex_unlock(&mutex);
+	return pkey;
 }
 
 unsigned rcm_fake_ucma_count(uint32_t command)

@@ -70,5 +70,8 @@ size_t rcm_fake_ucma_last_body(void *body, size_t max);
  * more. */
 void rcm_fake_ucma_before(void (*hook)(uint32_t command));
 
+/* The P_Key that the kernel asks for a path with, and readies a QP with, for this id; by the rules of docs/af-ib.md. */
+uint16_t rcm_fake_ucma_pkey(uint32_t handle);
+
 /* How often a command was taken so far. */
 unsigned rcm_fake_ucma_count(uint32_t command);

@@ -6,6 +6,7 @@
 
 #include "addr/sockaddr.h"
 #include "cm/life.h"
+#include "cm/option.h"
 #include "fake_ucma.h"
 #include "fake_verbs.h"
 #include "test.h"
@@ -181,6 +182,125 @@ static void test_address_of_the_callers_own_choice_replaces_sa_answer(void **sta
 	rcm_id_destroy(id);
 }
 
+/* ---- Partitions: the kernel's P_Key is that of BIND ---- */
+
+static union rcm_sockaddr ib_address(uint8_t n, uint16_t pkey)
+{
+	union rcm_sockaddr addr;
+
+	rcm_sockaddr_ib(&addr, (const uint8_t[16]){ 0xfe, 0x80, [15] = n }, pkey, 0x42, UINT64_MAX);
+	return addr;
+}
+
+static struct rcm_id *bound_id(uint16_t pkey)
+{
+	union rcm_sockaddr own = ib_address(1, pkey);
+	struct rcm_id *id = new_id();
+
+	assert_int_equal(rcm_id_bind(id, &own.sa), 0);
+	assert_non_null(id->pub.verbs);
+	return id;
+}
+
+/* By rdma_resolve_addr(), or by rdma_resolve_route() right after an answer of the SA. */
+static void go_to(struct rcm_id *id, uint16_t pkey, bool after_sa)
+{
+	union rcm_sockaddr dst = ib_address(9, pkey);
+
+	if (after_sa) {
+		memcpy(&id->pub.route.addr.dst_storage, &dst, sizeof(dst));
+		id->chain.address_due = true;
+		assert_int_equal(rcm_address_resolve_route(id, 1000), 0);
+	} else {
+		assert_int_equal(rcm_address_resolve(id, NULL, &dst.sa, 1000), 0);
+	}
+}
+
+static void test_address_in_another_partition_gets_a_kernels_id_bound_there(void **state)
+{
+	/* Bound with, of the destination, then the kernel's. */
+	static const uint16_t pkeys[][3] = {
+		{ 0, 0x8001, 0x8001 }, { 0xffff, 0x8001, 0x8001 }, { 0x8001, 0xffff, 0xffff },
+		{ 0, 0, 0xffff }, { 0x8001, 0, 0x8001 }, { 0xffff, 0x7fff, 0xffff }, { 0x8002, 0x8002, 0x8002 },
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < 2 * sizeof(pkeys) / sizeof(*pkeys); i++) {
+		const uint16_t *p = pkeys[i / 2];
+		struct rcm_id *id = bound_id(p[0]);
+		unsigned ids = rcm_fake_ucma_ids();
+		uint32_t handle = id->handle;
+
+		go_to(id, p[1], i % 2);
+		assert_int_equal(rcm_fake_ucma_pkey(id->handle), p[2]);
+		assert_int_equal(id->handle != handle, p[0] != p[2]);
+		assert_int_equal(rcm_fake_ucma_ids(), ids);
+		/* Its events find it. */
+		rcm_world_ack(rcm_world_event(id, RDMA_CM_EVENT_ADDR_ERROR, -ETIMEDOUT, i % 2 ?
+					      RDMA_CM_EVENT_ROUTE_ERROR : RDMA_CM_EVENT_ADDR_ERROR));
+		assert_int_equal(id->pub.route.addr.addr.ibaddr.sgid.raw[15], 1);
+		rcm_id_destroy(id);
+	}
+}
+
+static void test_address_in_another_partition_keeps_the_options(void **state)
+{
+	struct rcm_id *id = bound_id(0);
+	uint8_t tos = 0x28;
+	int reuse = 1;
+
+	(void)state;
+	assert_int_equal(rcm_option_set(id, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, &tos, 1), 0);
+	assert_int_equal(rcm_option_set(id, RDMA_OPTION_ID, RDMA_OPTION_ID_REUSEADDR, &reuse, sizeof(reuse)), 0);
+	rcm_fake_ucma_expect(RDMA_USER_CM_CMD_CREATE_ID);
+	rcm_fake_ucma_expect(RDMA_USER_CM_CMD_DESTROY_ID);
+	rcm_fake_step_field(rcm_fake_ucma_expect(RDMA_USER_CM_CMD_SET_OPTION), rdma_ucm_set_option, optname,
+			    RDMA_OPTION_ID_TOS);
+	rcm_fake_step_field(rcm_fake_ucma_expect(RDMA_USER_CM_CMD_SET_OPTION), rdma_ucm_set_option, optname,
+			    RDMA_OPTION_ID_REUSEADDR);
+	rcm_fake_ucma_expect(RDMA_USER_CM_CMD_BIND);
+	go_to(id, 0x8001, false);
+	rcm_id_destroy(id);
+}
+
+/* Not while the kernel's id is at something: a second destination is the kernel's to refuse. */
+static void test_address_of_an_id_that_has_a_destination_keeps_the_kernels_id(void **state)
+{
+	struct rcm_id *id = bound_id(0x8001);
+	uint32_t handle;
+
+	(void)state;
+	go_to(id, 0x8001, false);
+	handle = id->handle;
+	go_to(id, 0x8002, false);
+	assert_int_equal(id->handle, handle);
+	rcm_id_destroy(id);
+}
+
+static void test_address_with_a_source_goes_in_the_destinations_partition(void **state)
+{
+	union rcm_sockaddr src = ib_address(1, 0), dst = ib_address(9, 0x8001);
+	struct rcm_id *id = new_id();
+
+	(void)state;
+	assert_int_equal(rcm_address_resolve(id, &src.sa, &dst.sa, 1000), 0);
+	assert_int_equal(rcm_fake_ucma_pkey(id->handle), 0x8001);
+	rcm_id_destroy(id);
+}
+
+static void test_address_whose_partition_can_not_be_bound_is_refused(void **state)
+{
+	union rcm_sockaddr dst = ib_address(9, 0x8001), own = ib_address(1, 0xffff);
+	struct rcm_id *id = bound_id(0xffff);
+
+	(void)state;
+	rcm_fake_step_error(rcm_fake_ucma_expect(RDMA_USER_CM_CMD_BIND), ENODEV);
+	assert_int_equal(rcm_address_resolve(id, NULL, &dst.sa, 1000), -ENODEV);
+	/* It is bound to nothing now, and can be bound again. */
+	assert_int_equal(rcm_id_bind(id, &own.sa), 0);
+	rcm_id_destroy(id);
+}
+
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, rcm_world_before, rcm_world_after)
@@ -195,6 +315,11 @@ int main(void)
 		T(test_route_after_sa_answer_resolves_the_address_first),
 		T(test_route_after_sa_answer_without_address_is_a_route_error),
 		T(test_address_of_the_callers_own_choice_replaces_sa_answer),
+		T(test_address_in_another_partition_gets_a_kernels_id_bound_there),
+		T(test_address_in_another_partition_keeps_the_options),
+		T(test_address_of_an_id_that_has_a_destination_keeps_the_kernels_id),
+		T(test_address_with_a_source_goes_in_the_destinations_partition),
+		T(test_address_whose_partition_can_not_be_bound_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
