@@ -91,13 +91,16 @@ static int call_disconnect(struct rdma_cm_id *id)
 
 enum end { DESTROY, MIGRATE };
 
-/* The id's channel says that the call has come to something: the id goes, or moves. */
-static void end_on(enum rdma_cm_event_type type, struct rdma_event_channel *channel, enum end end)
+/* The id's channel says that the call has come to something: the id goes, or moves. peer: what the other end does. */
+static void end_on(enum rdma_cm_event_type type, struct rdma_event_channel *channel, enum end end,
+		   void (*peer)(struct vm_pair *pair), struct vm_pair *pair)
 {
 	struct rdma_cm_id *id = called;
 	struct rdma_event_channel *other = end == MIGRATE ? vm_channel() : NULL;
 
 	sem_post(&begin);
+	if (peer)
+		peer(pair);
 	TRY(rdma_ack_cm_event(vm_take(channel, type)));
 	if (other)
 		TRY(rdma_migrate_id(id, other));
@@ -120,12 +123,12 @@ static void resolve_round(enum end end)
 
 	call = call_resolve_addr;
 	called = vm_id(channel, RDMA_PS_TCP);
-	end_on(RDMA_CM_EVENT_ADDR_RESOLVED, channel, end);
+	end_on(RDMA_CM_EVENT_ADDR_RESOLVED, channel, end, NULL, NULL);
 	call = call_resolve_route;
 	called = vm_id(channel, RDMA_PS_TCP);
 	TRY(rdma_resolve_addr(called, NULL, vm_sockaddr(vm_address(), 7000), VM_STEP_MS));
 	CHECK_EQ(vm_expect(channel, RDMA_CM_EVENT_ADDR_RESOLVED), 0);
-	end_on(RDMA_CM_EVENT_ROUTE_RESOLVED, channel, end);
+	end_on(RDMA_CM_EVENT_ROUTE_RESOLVED, channel, end, NULL, NULL);
 	rdma_destroy_event_channel(channel);
 }
 
@@ -138,8 +141,13 @@ static void refused_round(enum end end)
 	called = vm_id(channel, RDMA_PS_TCP);
 	vm_resolve(called, vm_sockaddr(vm_address(), 7999));
 	vm_qp(called, IBV_QPT_RC);
-	end_on(RDMA_CM_EVENT_REJECTED, channel, end);
+	end_on(RDMA_CM_EVENT_REJECTED, channel, end, NULL, NULL);
 	rdma_destroy_event_channel(channel);
+}
+
+static void client_establishes(struct vm_pair *pair)
+{
+	CHECK_EQ(vm_expect(pair->client_channel, RDMA_CM_EVENT_ESTABLISHED), 0);
 }
 
 static void accept_round(enum end end)
@@ -151,8 +159,14 @@ static void accept_round(enum end end)
 	called = pair.server;
 	vm_qp(called, IBV_QPT_RC);
 	pair.server = NULL;
-	end_on(RDMA_CM_EVENT_ESTABLISHED, pair.listener.channel, end);
+	end_on(RDMA_CM_EVENT_ESTABLISHED, pair.listener.channel, end, client_establishes, &pair);
 	vm_pair_free(&pair);
+}
+
+static void server_disconnects(struct vm_pair *pair)
+{
+	CHECK_EQ(vm_expect(pair->server_channel, RDMA_CM_EVENT_DISCONNECTED), 0);
+	TRY(rdma_disconnect(pair->server));
 }
 
 static void disconnect_round(enum end end)
@@ -162,7 +176,7 @@ static void disconnect_round(enum end end)
 	call = call_disconnect;
 	called = pair.client;
 	pair.client = NULL;
-	end_on(RDMA_CM_EVENT_DISCONNECTED, pair.client_channel, end);
+	end_on(RDMA_CM_EVENT_DISCONNECTED, pair.client_channel, end, server_disconnects, &pair);
 	vm_pair_free(&pair);
 }
 
