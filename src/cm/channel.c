@@ -121,6 +121,9 @@ static int cover_locked(struct rcm_channel *channel) RCM_REQUIRES(channel->lock)
 	int ret = 0;
 
 	rcm_lock_assert_held(&channel->lock);
+	/* Nothing shows any more on one that goes. */
+	if (channel->closing)
+		return 0;
 	if (channel->bare)
 		ret = rcm_readiness_cover(&channel->readiness, channel->pub.fd, &channel->ucma.fd);
 	if (!ret)
@@ -147,7 +150,7 @@ void rcm_channel_show_locked(struct rcm_channel *channel)
 	bool due = !TAILQ_EMPTY(&channel->queue);
 
 	rcm_lock_assert_held(&channel->lock);
-	if (channel->bare && (!due || channel->own_awaited || cover_locked(channel)))
+	if (channel->closing || (channel->bare && (!due || channel->own_awaited || cover_locked(channel))))
 		return;
 	if (due)
 		rcm_readiness_show(&channel->readiness, channel->pub.fd);

@@ -325,6 +325,20 @@ static void test_event_of_a_wait_is_not_left_in_an_id_being_destroyed(void **sta
 	rcm_id_put(id);
 }
 
+/* An event written while its id is being destroyed looks for a descriptor to show on. */
+static void test_channel_that_goes_needs_no_descriptor_for_events_of_ours(void **state)
+{
+	struct rcm_channel *channel;
+
+	(void)state;
+	id = rcm_id_ref(rcm_world_sync_id(RDMA_PS_TCP));
+	channel = rcm_id_channel(id);
+	assert_int_equal(rcm_id_destroy(id), 0);
+	assert_int_equal(rcm_channel_cover(channel), 0);
+	rcm_channel_put(channel);
+	rcm_id_put(id);
+}
+
 /* ---- A listener that goes under a request ---- */
 
 static void destroy_before_query(uint32_t command)
@@ -491,6 +505,7 @@ int main(void)
 		TEST(test_reader_whose_channel_is_destroyed_does_not_come_back),
 		TEST(test_wait_for_a_request_ends_when_the_listener_is_destroyed),
 		TEST(test_event_of_a_wait_is_not_left_in_an_id_being_destroyed),
+		TEST(test_channel_that_goes_needs_no_descriptor_for_events_of_ours),
 		TEST(test_request_to_a_listener_being_destroyed_is_dropped),
 		TEST(test_group_left_by_two_threads_is_left_once),
 		TEST(test_group_left_waits_for_the_ack_of_its_event),
