@@ -418,6 +418,14 @@ void rcm_channel_stop(struct rcm_channel *channel)
 	rcm_rouse_end();
 }
 
+void rcm_channel_resume(struct rcm_channel *channel)
+{
+	rcm_lock_acquire(&channel->lock);
+	channel->closing = false;
+	rcm_channel_show_locked(channel);
+	rcm_lock_release(&channel->lock);
+}
+
 void rcm_channel_close(struct rcm_channel *channel)
 {
 	struct rcm_event_list rest = TAILQ_HEAD_INITIALIZER(rest);

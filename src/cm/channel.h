@@ -66,6 +66,9 @@ void rcm_channel_await_own(struct rcm_channel *channel, bool awaited);
  * for ever, or on somebody else's. Returns when they are gone. */
 void rcm_channel_stop(struct rcm_channel *channel);
 
+/* As before rcm_channel_stop(), for later waits. */
+void rcm_channel_resume(struct rcm_channel *channel);
+
 /* Around the use of its descriptors without its lock, a wait say: 0, or -ECANCELED where it was stopped, and there is
  * nothing to leave. rcm_channel_leave() is for pthread_cleanup_push(3), too. */
 int rcm_channel_use(struct rcm_channel *channel);

@@ -78,19 +78,37 @@ static int migrate_between(struct rcm_id *id, struct rcm_channel *from, struct r
 	return ret;
 }
 
-/* One migration after the other, and none of an id that is being destroyed: 0, and *ret_from and *ret_stay are what it
- * leaves; -EINVAL. */
-static int migrate_begin_locked(struct rcm_id *id, struct rcm_channel **ret_from, uint8_t *ret_stay)
-	RCM_REQUIRES(id->lock)
+/* What a migration leaves. */
+struct stay {
+	struct rcm_channel *from;		/* a reference */
+	bool was_sync;
+	uint8_t number;
+};
+
+/* One migration after the other, and none of an id that is being destroyed: 0, -EINVAL. */
+static int migrate_begin(struct rcm_id *id, struct stay *ret_stay)
 {
-	rcm_lock_assert_held(&id->lock);
+	int ret = 0;
+
+	rcm_lock_acquire(&id->lock);
 	while (id->migrating && !id->dead)
 		rcm_lock_wait(&id->lock, &id->changed);
-	if (id->dead)
-		return -EINVAL;
-	*ret_from = rcm_channel_ref(id->channel);
-	*ret_stay = id->stay;
-	return 0;
+	if (id->dead) {
+		ret = -EINVAL;
+	} else {
+		id->migrating = true;
+		*ret_stay = (struct stay){ rcm_channel_ref(id->channel), id->sync, id->stay };
+	}
+	rcm_lock_release(&id->lock);
+	return ret;
+}
+
+static void migrate_end(struct rcm_id *id)
+{
+	rcm_lock_acquire(&id->lock);
+	id->migrating = false;
+	pthread_cond_broadcast(&id->changed);
+	rcm_lock_release(&id->lock);
 }
 
 /* One step: who finds the id gone from one descriptor finds it on the other. */
@@ -100,60 +118,67 @@ static int migrate_locked(struct rcm_id *id, struct rcm_channel *from, struct rc
 	int ret;
 
 	rcm_lock_assert_held(&id->lock);
-	/* What is read on the way must not wait. */
-	ret = rcm_channel_cover(from);
-	if (!ret)
-		ret = migrate_between(id, from, to);
+	if (id->dead)
+		return -EINVAL;
+	ret = migrate_between(id, from, to);
 	if (ret)
 		return ret;
 	rcm_channel_put(id->channel);
 	id->channel = rcm_channel_ref(to);
 	id->pub.channel = &to->pub;
 	id->sync = sync;
-	id->migrating = true;
 	/* Of a resolution under way no call waits for the outcome. */
 	if (sync && id->lookup && rcm_channel_cover(to))
 		rcm_info("id %p: its resolution's event won't show", (void *)id);
 	return 0;
 }
 
+/* Whoever reads from a synchronous id's descriptor, which is done without a lock, is through with it before. */
+static int migrate_move(struct rcm_id *id, const struct stay *stay, struct rcm_channel *to, bool sync)
+{
+	/* What is read on the way must not wait. */
+	int ret = rcm_channel_cover(stay->from);
+
+	if (ret)
+		return ret;
+	if (stay->was_sync)
+		rcm_channel_stop(stay->from);
+	rcm_lock_acquire(&id->lock);
+	ret = migrate_locked(id, stay->from, to, sync);
+	if (ret && stay->was_sync && !id->dead)
+		rcm_channel_resume(stay->from);
+	rcm_lock_release(&id->lock);
+	return ret;
+}
+
 /* What is left of a stay: events that the application has, and commands that are given on the old descriptor. */
-static void migrate_finish(struct rcm_id *id, uint8_t stay)
+static void migrate_finish(struct rcm_id *id, const struct stay *stay)
 {
 	rcm_sync_ack(id);
-	rcm_id_wait_acked(id, stay);
+	rcm_id_wait_acked(id, stay->number);
 	rcm_lock_acquire(&id->lock);
-	while (id->commands[stay])
+	while (id->commands[stay->number])
 		rcm_lock_wait(&id->lock, &id->changed);
-	id->migrating = false;
-	pthread_cond_broadcast(&id->changed);
 	rcm_lock_release(&id->lock);
+	if (stay->was_sync)
+		rcm_channel_close(stay->from);
 }
 
 static int migrate_to(struct rcm_id *id, struct rcm_channel *to, bool sync)
 {
-	struct rcm_channel *from;
-	bool was_sync, moves;
-	uint8_t stay;
+	struct stay stay;
 	int ret;
 
-	rcm_lock_acquire(&id->lock);
-	ret = migrate_begin_locked(id, &from, &stay);
-	if (ret) {
-		rcm_lock_release(&id->lock);
+	ret = migrate_begin(id, &stay);
+	if (ret)
 		return ret;
+	if (stay.from != to) {
+		ret = migrate_move(id, &stay, to, sync);
+		if (!ret)
+			migrate_finish(id, &stay);
 	}
-	was_sync = id->sync;
-	moves = from != to;
-	if (moves)
-		ret = migrate_locked(id, from, to, sync);
-	rcm_lock_release(&id->lock);
-	if (moves && !ret) {
-		migrate_finish(id, stay);
-		if (was_sync)
-			rcm_channel_close(from);
-	}
-	rcm_channel_put(from);
+	migrate_end(id);
+	rcm_channel_put(stay.from);
 	return ret;
 }
 

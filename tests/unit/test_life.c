@@ -209,6 +209,19 @@ static void test_migration_takes_a_waiting_request_from_a_channel_that_goes(void
 	assert_int_equal(rcm_id_destroy(id), 0);
 }
 
+static void test_migration_refused_by_the_kernel_leaves_a_synchronous_id_as_it_was(void **state)
+{
+	(void)state;
+	id = rcm_world_sync_id(RDMA_PS_TCP);
+	rcm_fake_step_error(rcm_fake_ucma_expect(RDMA_USER_CM_CMD_MIGRATE_ID), EINVAL);
+	assert_int_equal(rcm_id_migrate(id, rcm_world_channel), -EINVAL);
+	assert_true(rcm_id_is_sync(id));
+	rcm_fake_ucma_event_of(id->handle, RDMA_CM_EVENT_ROUTE_RESOLVED, 0);
+	assert_int_equal(rcm_sync_complete(id, RCM_SYNC_ROUTE), 0);
+	assert_int_equal(rcm_id_migrate(id, rcm_world_channel), 0);
+	assert_int_equal(rcm_id_destroy(id), 0);
+}
+
 /* ---- Who waits on a synchronous id ---- */
 
 static void *run_connect(void *arg)
@@ -500,6 +513,7 @@ int main(void)
 		TEST(test_migration_and_destroy_both_wait_for_one_ack),
 		TEST(test_migration_takes_the_event_of_every_state_along),
 		TEST(test_migration_takes_a_waiting_request_from_a_channel_that_goes),
+		TEST(test_migration_refused_by_the_kernel_leaves_a_synchronous_id_as_it_was),
 		TEST(test_wait_on_a_synchronous_id_ends_when_it_is_destroyed),
 		TEST(test_wait_on_a_synchronous_id_ends_when_it_is_moved),
 		TEST(test_reader_whose_channel_is_destroyed_does_not_come_back),
