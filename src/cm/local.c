@@ -192,3 +192,13 @@ int rcm_local_sa_port(struct rcm_id *id, struct rcm_gid *ret_gid, const struct r
 	*ret_sa = kernel ? &rcm_sa_kernel : &rcm_sa_umad;
 	return 0;
 }
+
+uint8_t rcm_local_traffic_class(struct rcm_id *id)
+{
+	struct sockaddr_ib ib;
+
+	rcm_lock_acquire(&id->lock);
+	memcpy(&ib, &id->pub.route.addr.src_storage, sizeof(ib));
+	rcm_lock_release(&id->lock);
+	return ib.sib_family == AF_IB ? (uint8_t)(be32toh(ib.sib_flowinfo) >> 20) : 0;
+}

@@ -29,3 +29,6 @@ int rcm_local_bind(union rcm_sockaddr *addr, enum rdma_port_space ps, struct rcm
 /* The port through which id asks the SA: 0, -EINVAL (bound to no device), -ENOTSUP (not InfiniBand), -EACCES (this
  * process may not), -ENODEV (it is gone). No lock held. *ret_sa: the client to ask. */
 int rcm_local_sa_port(struct rcm_id *id, struct rcm_gid *ret_gid, const struct rcm_sa_ops **ret_sa);
+
+/* The traffic class that the kernel asks for this id's paths with: of the flow information that it is bound to. */
+uint8_t rcm_local_traffic_class(struct rcm_id *id);

@@ -219,8 +219,10 @@ int rcm_lookup_start(struct rcm_id *id, const char *node, const char *service,
 	ret = rcm_hints_check(node, service, hints, &question.hints);
 	if (!ret && !node && !service)
 		ret = rcm_hints_destination(hints, &question.dst);
-	if (!ret && question.hints.flags & RAI_SA)
+	if (!ret && question.hints.flags & RAI_SA) {
 		ret = rcm_local_sa_port(id, &question.port, &question.sa);
+		question.traffic_class = rcm_local_traffic_class(id);
+	}
 	return ret ? ret : lookup_ask(id, &question);
 }
 

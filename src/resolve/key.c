@@ -20,13 +20,14 @@ unsigned rcm_key_host(uint8_t *to, const char *node, int family, enum rcm_dns_so
 }
 
 unsigned rcm_key_service(uint8_t *to, const struct rcm_hints *hints, const char *service,
-			 const struct rcm_gid *port, const void *client)
+			 const struct rcm_gid *port, uint8_t traffic_class, const void *client)
 {
 	size_t len = hints->by_id ? sizeof(hints->service_id) : strlen(service);
 	uint8_t *at = to;
 
 	*at++ = hints->by_id ? KIND_SERVICE_ID : KIND_SERVICE_NAME;
 	*at++ = !!(hints->flags & RAI_NOROUTE);
+	*at++ = traffic_class;
 	memcpy(at, port->raw, sizeof(port->raw));
 	at += sizeof(port->raw);
 	memcpy(at, &client, sizeof(client));

@@ -8,7 +8,7 @@
 #include "sa/sa.h"
 
 /* Longest key of a service; one of a name takes 3 bytes more than the name. */
-enum { RCM_KEY_SERVICE_MAX = 27 + RCM_SERVICE_NAME_MAX };
+enum { RCM_KEY_SERVICE_MAX = 28 + RCM_SERVICE_NAME_MAX };
 
 enum { RCM_KEY_HOST_TEXT = 3 };		/* where in the key of a name its letters are, all small */
 
@@ -20,4 +20,4 @@ unsigned rcm_key_host(uint8_t *to, const char *node, int family, enum rcm_dns_so
  * bytes. Returns the length.
  */
 unsigned rcm_key_service(uint8_t *to, const struct rcm_hints *hints, const char *service,
-			 const struct rcm_gid *port, const void *client);
+			 const struct rcm_gid *port, uint8_t traffic_class, const void *client);

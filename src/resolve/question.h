@@ -16,6 +16,7 @@ struct rcm_question {
 	union rcm_sockaddr dst;		/* with neither node nor service: what hints hold; sa_family 0: nothing */
 	struct rcm_hints hints;		/* RAI_SA in its flags: the SA is asked, else names */
 	struct rcm_gid port;		/* SA: GID of the local port; all zero: every active InfiniBand port, merged */
+	uint8_t traffic_class;		/* SA: of the paths that are asked for */
 	const struct rcm_sa_ops *sa;	/* SA: which client; NULL: our own */
 	uint32_t deadline_ms;		/* from now; 0: none; RCM_DEADLINE_DEFAULT: by environment and configuration */
 	bool fresh;			/* don't use kept answers */

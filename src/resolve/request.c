@@ -71,7 +71,7 @@ static void key_make_for(struct rcm_request *request, const struct rcm_question 
 {
 	if (rcm_request_is_sa(request))
 		request->key_len = rcm_key_service(request->key, &question->hints, question->service,
-						   &question->port, question->sa);
+						   &question->port, question->traffic_class, question->sa);
 	else if (question->node)
 		request->key_len = rcm_key_host(request->key, question->node, question->hints.family,
 						question->source);
@@ -121,7 +121,7 @@ int rcm_request_new(const struct rcm_question *question, struct rcm_request **re
 		.refs = 2,
 		.flags = question->hints.flags, .family = question->hints.family, .qp_type = question->hints.qp_type,
 		.by_id = question->hints.by_id, .service_id = question->hints.service_id,
-		.port_gid = question->port, .sa = question->sa,
+		.port_gid = question->port, .traffic_class = question->traffic_class, .sa = question->sa,
 		.fresh = question->fresh, .source = question->source, .deadline = request_deadline(question),
 	};
 	key_make_for(request, question);

@@ -52,6 +52,7 @@ struct rcm_request {
 	uint64_t deadline;			/* ns; 0: none */
 	int flags, family, qp_type;		/* of its hints what the engine needs, with by_id and service_id */
 	bool by_id;
+	uint8_t traffic_class;
 	uint64_t service_id;
 	struct rcm_gid port_gid;
 	const struct rcm_sa_ops *sa;

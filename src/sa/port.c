@@ -11,7 +11,7 @@
 #include "base/sysfs.h"
 
 enum { STATE_ACTIVE = 4, LID_UNICAST_MAX = 0xbfff };
-enum { PKEY_FULL = 0xffff, PKEY_LIMITED = 0x7fff, TABLE_MAX = 0x10000 };
+enum { PKEY_FULL = 0xffff, PKEY_LIMITED = 0x7fff, PKEY_IS_FULL = 0x8000, TABLE_MAX = 0x10000 };
 enum { SEATS = 8 };			/* of GIDs, for each thread */
 
 /* IBTA volume 1, 4.1.1: the SA's well-known GUID, in the subnet's own prefix. */
@@ -276,4 +276,18 @@ int rcm_sa_port_by_gid(const struct rcm_gid *gid, struct rcm_sa_port *ret_port)
 	*known = seat;
 	ret_port->gid = *gid;
 	return 0;
+}
+
+bool rcm_sa_port_is_full_member(const struct rcm_gid *gid, uint16_t pkey)
+{
+	struct rcm_sa_port port;
+	char line[64];
+	int ret = rcm_sa_port_by_gid(gid, &port);
+
+	for (unsigned i = 0; i < TABLE_MAX && !ret; i++) {
+		ret = read_entry(port.device, port.number, "pkeys", i, line, sizeof(line));
+		if (!ret && strtoul(line, NULL, 0) == (pkey | PKEY_IS_FULL))
+			return true;
+	}
+	return false;
 }

@@ -30,6 +30,10 @@ int rcm_sa_ports(struct rcm_sa_port *ports, unsigned max);
  * that it takes three files, however long the tables are. */
 int rcm_sa_port_by_gid(const struct rcm_gid *gid, struct rcm_sa_port *ret_port);
 
+/* Whether the port that has this GID is a full member of the partition of that P_Key, whose own membership bit doesn't
+ * count. Any thread; a file for each P_Key of the port. */
+bool rcm_sa_port_is_full_member(const struct rcm_gid *gid, uint16_t pkey);
+
 /* Which service records: by id, by name, or both (then both must match). IBTA 15.2.5.14. */
 struct rcm_sa_service_query {
 	struct rcm_gid port;		/* GID of the local port to ask through */

@@ -61,11 +61,13 @@ static void answer(struct rcm_timer *timer)
 	struct rcm_fake_sa_step step = query->step;
 	rcm_sa_done_fn *done = query->done;
 	void *arg = query->arg;
-	uint8_t path[1][64] = { { [43] = step.slid } };
+	uint8_t path[1][64] = {
+		{ [43] = step.slid, [50] = (uint8_t)(step.path_pkey >> 8), [51] = (uint8_t)step.path_pkey },
+	};
 	struct rcm_sa_answer a = {
 		.status = step.status, .mad_status = step.mad_status, .text = step.text,
 		.count = step.path ? !!step.slid : step.count, .total = step.total,
-		.services = step.services, .paths = path,
+		.services = step.many ? step.many : step.services, .paths = path,
 	};
 
 	query_free(query);
@@ -77,7 +79,8 @@ static bool fits(const struct rcm_fake_sa_step *step, const struct rcm_fake_sa_s
 	if (step->path != want->path || step->port != want->port)
 		return false;
 	if (step->path)
-		return step->dgid == want->dgid && step->pkey == want->pkey;
+		return step->dgid == want->dgid && step->pkey == want->pkey && (!step->id || step->id == want->id) &&
+		       step->traffic_class == want->traffic_class;
 	return step->name ? want->name && !strcmp(step->name, want->name) : !want->name && step->id == want->id;
 }
 
@@ -151,6 +154,7 @@ static int fake_path(struct rcm_sa *sa, const struct rcm_sa_path_query *query, r
 {
 	struct rcm_fake_sa_step want = {
 		.path = true, .port = query->port.raw[15], .dgid = query->dgid.raw[15], .pkey = query->pkey,
+		.id = query->service_id, .traffic_class = query->traffic_class,
 	};
 
 	return ask(sa, &want, done, arg, ret_query);
@@ -216,6 +220,16 @@ void rcm_fake_sa_wait_asked(unsigned count)
 	while (asked < count)
 		pthread_cond_wait(&changed, &lock);
 	pthread_mutex_unlock(&lock);
+}
+
+unsigned rcm_fake_sa_asked(void)
+{
+	unsigned n;
+
+	pthread_mutex_lock(&lock);
+	n = asked;
+	pthread_mutex_unlock(&lock);
+	return n;
 }
 
 unsigned rcm_fake_sa_cancelled(void)

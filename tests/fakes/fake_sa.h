@@ -18,7 +18,8 @@ struct rcm_fake_sa_step {
 	uint8_t dgid;			/* path: to this port */
 	uint16_t pkey;			/* path */
 	const char *name;		/* services: by this name; NULL: by id */
-	uint64_t id;
+	uint64_t id;			/* services by id; path: of that service, 0: of any */
+	uint8_t traffic_class;		/* path */
 
 	/* What is done. */
 	int start;			/* not 0: what the call returns */
@@ -28,6 +29,8 @@ struct rcm_fake_sa_step {
 	const char *text;
 	unsigned count, total;
 	struct rcm_sa_service_record services[4];	/* with gid, pkey, id and name */
+	const struct rcm_sa_service_record *many;	/* instead of these; NULL: none */
+	uint16_t path_pkey;		/* path: what it says */
 	uint8_t slid;			/* path: found in the 43rd byte of the PathRecord; 0: none is answered */
 };
 
@@ -41,6 +44,9 @@ bool rcm_fake_sa_verify(void);
 
 /* Waits until so many queries were asked since the script was set. */
 void rcm_fake_sa_wait_asked(unsigned count);
+
+/* How many were. */
+unsigned rcm_fake_sa_asked(void);
 
 unsigned rcm_fake_sa_cancelled(void);
 

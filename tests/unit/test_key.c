@@ -43,10 +43,10 @@ struct service {
 
 static bool same_service(const struct service *x, const struct service *y)
 {
-	unsigned len = rcm_key_service(a, &x->hints, x->name, &x->port, x->client);
+	unsigned len = rcm_key_service(a, &x->hints, x->name, &x->port, 0, x->client);
 
 	assert_true(len <= RCM_KEY_SERVICE_MAX);
-	return len == rcm_key_service(b, &y->hints, y->name, &y->port, y->client) && !memcmp(a, b, len);
+	return len == rcm_key_service(b, &y->hints, y->name, &y->port, 0, y->client) && !memcmp(a, b, len);
 }
 
 static void test_key_of_a_service_tells_name_port_route_and_client_apart(void **state)
@@ -90,7 +90,7 @@ static void test_key_of_the_longest_service_name_fits(void **state)
 	(void)state;
 	memset(name, 'x', sizeof(name));
 	name[63] = '\0';
-	assert_int_equal(rcm_key_service(a, &s.hints, s.name, &s.port, NULL), 26 + 63);
+	assert_int_equal(rcm_key_service(a, &s.hints, s.name, &s.port, 0, NULL), 27 + 63);
 }
 
 int main(void)

@@ -8,15 +8,19 @@
 #include "addr/build.h"
 #include "asker.h"
 #include "base/clock.h"
+#include "base/sysfs.h"
 #include "fake_sa.h"
+#include "fake_sysfs.h"
 #include "resolve/engine.h"
+#include "resolve/rank.h"
 #include "test.h"
 
 static struct rcm_asker asker, other;
 static struct rdma_addrinfo *list;
 static struct rcm_question question;
 
-#define RECORD(n, service_id) { .gid = { { 0xfe, 0x80, [15] = n } }, .pkey = 0x8001, .id = service_id, .name = "storage" }
+#define RECORD(n, service_id) { .gid = { { 0xfe, 0x80, [15] = n } }, .pkey = 0x8001, .id = service_id, \
+	.name = "storage", .data = { [15] = n } }
 #define PATH(from, to) .path = true, .port = from, .dgid = to, .pkey = 0x8001
 #define SCRIPT(...) \
 	static const struct rcm_fake_sa_step script[] = { __VA_ARGS__ }; \
@@ -120,16 +124,97 @@ static void test_record_without_route_wanted_asks_for_no_path(void **state)
 	assert_null(list->ai_route);
 }
 
-static void test_record_destinations_that_are_equal_share_a_path_query(void **state)
+static unsigned route_slid(const struct rdma_addrinfo *ai)
+{
+	return be16toh(((const struct ibv_path_data *)ai->ai_route)->path.slid);
+}
+
+/* A policy of the fabric may give each service of a host, and each traffic class, another path. */
+static void test_record_path_is_asked_for_with_service_id_and_traffic_class(void **state)
+{
+	(void)state;
+	SCRIPT({ .port = 1, .name = "storage", .count = 2, .total = 2, .services = { RECORD(5, 1), RECORD(5, 2) } },
+	       { PATH(1, 5), .id = 1, .traffic_class = 0x28, .slid = 51 },
+	       { PATH(1, 5), .id = 2, .traffic_class = 0x28, .slid = 52 });
+	question.traffic_class = 0x28;
+	assert_int_equal(ask(), 0);
+	assert_int_equal(route_slid(list), 50 + be64toh(ib(list->ai_dst_addr)->sib_sid));
+	assert_int_equal(route_slid(list->ai_next), 50 + be64toh(ib(list->ai_next->ai_dst_addr)->sib_sid));
+	assert_int_not_equal(route_slid(list), route_slid(list->ai_next));
+}
+
+/* What can't be reached is last, however much its publisher prefers it. */
+static void test_record_with_a_path_comes_before_those_without(void **state)
 {
 	(void)state;
 	SCRIPT({ .port = 1, .name = "storage", .count = 3, .total = 3,
-		 .services = { RECORD(5, 1), RECORD(5, 2), RECORD(6, 3) } },
-	       { PATH(1, 5), .slid = 50, .ms = 5 }, { PATH(1, 6), .slid = 60 });
+		 .services = { RECORD(5, 1), RECORD(6, 1), RECORD(7, 1) } },
+	       { PATH(1, 5), .status = -ENOENT }, { PATH(1, 6), .slid = 60 }, { PATH(1, 7), .slid = 70 });
 	assert_int_equal(ask(), 0);
-	assert_int_equal(be16toh(((struct ibv_path_data *)list->ai_route)->path.slid), 50);
-	assert_int_equal(be16toh(((struct ibv_path_data *)list->ai_next->ai_route)->path.slid), 50);
-	assert_int_equal(be16toh(((struct ibv_path_data *)list->ai_next->ai_next->ai_route)->path.slid), 60);
+	assert_int_equal(asker.outcome.arg, 3);
+	assert_int_equal(last_byte(list->ai_dst_addr), 6);
+	assert_int_equal(last_byte(list->ai_next->ai_dst_addr), 7);
+	assert_int_equal(last_byte(list->ai_next->ai_next->ai_dst_addr), 5);
+	assert_int_equal(last_byte(&rcm_answer_first(asker.outcome.answer)->sa), 6);
+}
+
+/* A partition that the port is a full member of, then the publisher's preference, whatever the SA's order. */
+static void test_record_order_is_partition_then_preference(void **state)
+{
+	static const unsigned wanted[] = { 7, 5, 6 };
+	const struct rdma_addrinfo *ai;
+
+	(void)state;
+	SCRIPT({ .port = 1, .name = "storage", .count = 3, .total = 3,
+		 .services = { RECORD(6, 1), RECORD(5, 1), { .gid = { { 0xfe, 0x80, [15] = 7 } }, .pkey = 0x0002,
+			       .id = 1, .name = "storage", .data = { [15] = 9 } } } });
+	rcm_sysfs_replace(rcm_fake_sysfs_new());
+	rcm_fake_sysfs_add("class/infiniband/ib0/ports/1/state", "4: ACTIVE");
+	rcm_fake_sysfs_add("class/infiniband/ib0/ports/1/gids/0", "fe80::1");
+	rcm_fake_sysfs_add("class/infiniband/ib0/ports/1/pkeys/0", "0x0001");
+	rcm_fake_sysfs_add("class/infiniband/ib0/ports/1/pkeys/1", "0x8002");
+	question.hints.flags |= RAI_NOROUTE;
+	assert_int_equal(ask(), 0);
+	ai = list;
+	for (unsigned i = 0; i < 3; i++, ai = ai->ai_next)
+		assert_int_equal(last_byte(ai->ai_dst_addr), wanted[i]);
+	rcm_fake_sysfs_done();
+	rcm_sysfs_replace(NULL);
+}
+
+/* The first of four alike, asked for by many clients: none has more than half, and each always the same. */
+static void test_record_order_of_equals_differs_by_client_and_stays(void **state)
+{
+	unsigned first[4] = { 0 };
+
+	(void)state;
+	for (unsigned client = 1; client <= 40; client++) {
+		struct rcm_gid port = rcm_fake_sa_gid((uint8_t)client);
+		unsigned best = 0;
+
+		for (unsigned n = 1; n < 4; n++) {
+			struct rcm_gid a = rcm_fake_sa_gid((uint8_t)(100 + best));
+			struct rcm_gid b = rcm_fake_sa_gid((uint8_t)(100 + n));
+
+			if (rcm_rank_spread(&port, &b, 7) < rcm_rank_spread(&port, &a, 7))
+				best = n;
+		}
+		first[best]++;
+	}
+	for (unsigned n = 0; n < 4; n++)
+		assert_in_range(first[n], 3, 20);
+}
+
+/* The partition of the path is where it can be connected. */
+static void test_record_without_pkey_gets_that_of_its_path(void **state)
+{
+	(void)state;
+	SCRIPT({ .port = 1, .name = "storage", .count = 1, .total = 1,
+		 .services = { { .gid = { { 0xfe, 0x80, [15] = 5 } }, .id = 1, .name = "storage" } } },
+	       { .path = true, .port = 1, .dgid = 5, .pkey = 0, .slid = 50, .path_pkey = 0x8003, .traffic_class = 0 });
+	assert_int_equal(ask(), 0);
+	assert_int_equal(be16toh(ib(list->ai_dst_addr)->sib_pkey), 0x8003);
+	assert_int_equal(be16toh(ib(list->ai_src_addr)->sib_pkey), 0x8003);
 }
 
 static void test_record_whose_route_can_not_be_had_is_given_without(void **state)
@@ -194,11 +279,16 @@ static void test_record_without_port_asks_all_active_infiniband_ports_and_merges
 	       { PATH(1, 5), .slid = 15 }, { PATH(4, 5), .slid = 45 }, { PATH(4, 6), .slid = 46 });
 	ask_all_ports(4);
 	assert_int_equal(ask(), 0);
-	assert_int_equal(asker.outcome.arg, 3);
-	assert_int_equal(last_byte(list->ai_src_addr), 4);
-	assert_int_equal(be16toh(((struct ibv_path_data *)list->ai_route)->path.slid), 45);
-	assert_int_equal(last_byte(list->ai_next->ai_next->ai_src_addr), 1);
-	assert_int_equal(be16toh(((struct ibv_path_data *)list->ai_next->ai_next->ai_route)->path.slid), 15);
+	/* A record once, whichever port answered first, with the routes of both. */
+	assert_int_equal(asker.outcome.arg, 2);
+	assert_int_equal(last_byte(list->ai_src_addr), 1);
+	assert_int_equal(list->ai_route_len, 2 * sizeof(struct ibv_path_data));
+	assert_int_equal(route_slid(list), 15);
+	assert_int_equal(be16toh(((struct ibv_path_data *)list->ai_route)[1].path.slid), 45);
+	assert_int_equal(((struct ibv_path_data *)list->ai_route)[1].flags,
+			 IBV_PATH_FLAG_ALTERNATE | IBV_PATH_FLAG_BIDIRECTIONAL);
+	assert_int_equal(last_byte(list->ai_next->ai_src_addr), 4);
+	assert_null(list->ai_next->ai_next);
 }
 
 static void test_record_had_through_one_port_makes_up_for_another_that_failed(void **state)
@@ -300,6 +390,31 @@ static void test_record_lookups_that_are_equal_are_shared_but_not_kept(void **st
 	assert_int_equal(rcm_asker_ask(&other, &question), -ENOENT);
 }
 
+/* More destinations than a port's window: others' questions wait for no more than one window of them. */
+static void test_record_lookup_leaves_room_in_line_for_others(void **state)
+{
+	static struct rcm_sa_service_record many[RCM_SA_WINDOW + 4];
+	static struct rcm_fake_sa_step steps[1 + RCM_SA_WINDOW + 4];
+
+	(void)state;
+	steps[0] = (struct rcm_fake_sa_step){
+		.port = 1, .name = "storage", .count = RCM_SA_WINDOW + 4, .total = RCM_SA_WINDOW + 4, .many = many,
+	};
+	for (uint8_t i = 0; i < RCM_SA_WINDOW + 4; i++) {
+		many[i] = (struct rcm_sa_service_record)RECORD(20 + i, 1);
+		steps[1 + i] = (struct rcm_fake_sa_step){
+			PATH(1, 20 + i), .slid = 1, .ms = i < RCM_SA_WINDOW ? 100 : 0,
+		};
+	}
+	rcm_fake_sa_script(steps, sizeof(steps) / sizeof(*steps));
+	assert_int_equal(rcm_asker_start(&asker, &question), 0);
+	rcm_fake_sa_wait_asked(1 + RCM_SA_WINDOW);
+	usleep(20000);
+	assert_int_equal(rcm_fake_sa_asked(), 1 + RCM_SA_WINDOW);
+	assert_true(rcm_asker_wait(&asker));
+	assert_int_equal(asker.outcome.arg, RCM_SA_WINDOW + 4);
+}
+
 static void test_record_lookup_cancelled_cancels_all_its_queries(void **state)
 {
 	(void)state;
@@ -367,7 +482,12 @@ int main(int argc, char **argv)
 		T(test_record_by_name_gives_an_entry_with_route_for_each),
 		T(test_record_by_id_is_asked_by_id_and_named_by_the_record),
 		T(test_record_without_route_wanted_asks_for_no_path),
-		T(test_record_destinations_that_are_equal_share_a_path_query),
+		T(test_record_path_is_asked_for_with_service_id_and_traffic_class),
+		T(test_record_with_a_path_comes_before_those_without),
+		T(test_record_order_is_partition_then_preference),
+		T(test_record_order_of_equals_differs_by_client_and_stays),
+		T(test_record_without_pkey_gets_that_of_its_path),
+		T(test_record_lookup_leaves_room_in_line_for_others),
 		T(test_record_whose_route_can_not_be_had_is_given_without),
 		T(test_record_list_that_the_sa_cut_tells_the_total),
 		T(test_record_failure_has_the_mad_status_and_a_text),
