@@ -36,7 +36,9 @@ struct rcm_tcp_connection {
 	bool busy;			/* in use further up: not to be freed */
 	bool over;			/* to be freed then */
 	unsigned answered;
-	uint64_t moved_at;		/* when it was made, answered, or got its first question */
+	unsigned ahead;			/* questions that it may not have got to yet */
+	bool lost;			/* one was taken back that it may still be busy with */
+	uint64_t moved_at;		/* when it was made, answered, or got the first that it isn't past */
 	struct rcm_carried *out;	/* by id, the oldest first; those to be sent, too: */
 	struct rcm_carrieds unsent;
 	struct rcm_timer idle;
@@ -123,8 +125,8 @@ static void tcp_fail_waiting(struct rcm_tcp *tcp, int err)
 
 /*
  * The end of a connection. Without one nobody can be asked. If it was one, only the oldest question can be what the
- * server left for, and only if it never answered: the others are asked again, no more of them at once than the server
- * was seen to answer.
+ * server left for, and only if it never answered, and if no older one was taken back: the others are asked again, no
+ * more of them at once than the server was seen to answer.
  */
 static void tcp_connection_end(struct rcm_tcp_connection *connection, int err)
 {
@@ -135,7 +137,7 @@ static void tcp_connection_end(struct rcm_tcp_connection *connection, int err)
 	connection->busy = true;
 	if (connection->out && connection->connected)
 		tcp->pipeline = connection->answered ? connection->answered : 1;
-	if (!connection->answered && connection->connected)
+	if (!connection->answered && connection->connected && !connection->lost)
 		culprit = connection->out;
 	if (culprit)
 		tcp_put_down(culprit);
@@ -167,21 +169,32 @@ static void tcp_watch_idle(struct rcm_tcp_connection *connection)
 
 /* ---- Receiving ---- */
 
+/* How many questions the server still has to get to: not those it went past, whose answers may come late or never. */
+static unsigned tcp_pending(const struct rcm_tcp_connection *connection)
+{
+	unsigned out = HASH_COUNT(connection->out);
+
+	return out < connection->ahead ? out : connection->ahead;
+}
+
+/* A message that answers nothing says, too, that the server is done with a question. */
 static void tcp_take(struct rcm_tcp_connection *connection, const uint8_t *bytes, size_t len)
 {
 	struct rcm_tcp *tcp = connection->tcp;
 	struct rcm_carried *carried = NULL;
 
+	connection->moved_at = tcp_now(tcp);
+	if (connection->ahead)
+		connection->ahead--;
 	if (len >= 2)
 		carried = rcm_carried_find(connection->out, (uint16_t)(bytes[0] << 8 | bytes[1]));
 	if (!carried || carried->unsent || !carried->ops->take(carried, bytes, len)) {
 		tcp->carry->dropped++;
-		return;
+	} else {
+		connection->answered++;
+		if (connection->out && tcp->pipeline < PIPELINE)
+			tcp->pipeline++;
 	}
-	connection->answered++;
-	connection->moved_at = tcp_now(tcp);
-	if (connection->out && tcp->pipeline < PIPELINE)
-		tcp->pipeline++;
 	if (!TAILQ_EMPTY(&tcp->waiting))
 		tcp_flush_soon(tcp);
 }
@@ -338,8 +351,9 @@ static bool tcp_is_usable(const struct rcm_tcp_connection *connection)
 {
 	const struct rcm_tcp *tcp = connection->tcp;
 
-	return !connection->out || (HASH_COUNT(connection->out) < tcp->pipeline &&
-				    tcp_now(tcp) - connection->moved_at < STUCK_AFTER);
+	unsigned pending = tcp_pending(connection);
+
+	return !pending || (pending < tcp->pipeline && tcp_now(tcp) - connection->moved_at < STUCK_AFTER);
 }
 
 /* 0; -EAGAIN: all are in use; or another -errno: there can't be one. */
@@ -359,6 +373,7 @@ static int tcp_choose(struct rcm_tcp *tcp, struct rcm_tcp_connection **ret_conne
 static void tcp_assign(struct rcm_tcp_connection *connection, struct rcm_carried *carried)
 {
 	struct rcm_tcp *tcp = connection->tcp;
+	unsigned pending = tcp_pending(connection);
 	int err = rcm_carried_register(tcp->carry, &connection->out, carried);
 
 	TAILQ_REMOVE(&tcp->waiting, carried, entry);
@@ -367,8 +382,9 @@ static void tcp_assign(struct rcm_tcp_connection *connection, struct rcm_carried
 		carried->ops->fail(carried, err);
 		return;
 	}
-	if (HASH_COUNT(connection->out) == 1)
+	if (!pending)
 		connection->moved_at = tcp_now(tcp);
+	connection->ahead++;
 	rcm_timer_stop(tcp->carry->loop, &connection->idle);
 	carried->by = connection;
 	carried->unsent = true;
@@ -419,6 +435,7 @@ void rcm_tcp_take_back(struct rcm_tcp *tcp, struct rcm_carried *carried)
 		return;
 	}
 	dead = tcp_now(tcp) - connection->moved_at >= DEAD_AFTER;
+	connection->lost |= !carried->unsent;
 	tcp_put_down(carried);
 	if (dead && !connection->out)
 		tcp_connection_free(connection);

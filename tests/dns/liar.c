@@ -29,6 +29,7 @@
  *   once[-X]		as live to the first question from a port, nothing to others from it
  *   pieces[-X]		truncated, and answered over TCP octet by octet
  *   hangup[-X]		truncated, and each TCP connection closed behind its first answer
+ *   sulk[-X]		as silent by UDP; TCP connections closed 300 ms later without an answer
  *   half[-X]		truncated, and TCP connections closed in the middle of the answer
  *   twice[-X]		as live, twice
  *   chaos-N		one of all these, the same for the same N, and maybe some octets changed or cut off
@@ -53,7 +54,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { HEAD_LEN = 12, QUESTION_MAX = 512, MESSAGE_MAX = 65535, DROP_SLOTS = 1 << 16 };
+enum { HEAD_LEN = 12, QUESTION_MAX = 512, MESSAGE_MAX = 65535, DROP_SLOTS = 1 << 16, SULK_US = 300000 };
 
 struct answer {
 	TAILQ_ENTRY(answer) entry;
@@ -302,7 +303,9 @@ static bool lie(struct answer *a, const uint8_t *msg, struct question *q)
 
 		how = live ? "live" : n;
 	}
-	if (rest_of(how, "silent") || (q->tcp && rest_of(how, "trunc")))
+	if (q->tcp && rest_of(how, "sulk"))
+		usleep(SULK_US);
+	if (rest_of(how, "silent") || rest_of(how, "sulk") || (q->tcp && rest_of(how, "trunc")))
 		return false;
 	if ((n = rest_of(how, "drop")) &&
 	    dropped[q->hash % DROP_SLOTS]++ < strtoul(n, NULL, 10))

@@ -36,51 +36,55 @@ static void start_one(struct outcome *outcome, unsigned i)
 	asker_start(outcome, name, families[i % 4]);
 }
 
-/* A machine that is busy may take longer than the second that the configuration gives. */
+/*
+ * Nothing here depends on how fast the machine is. On one that gives the server no processor for as long as the
+ * configuration has names wait, a name ends in time all the same, and says so: a live one is then asked again.
+ */
 static void ask_live(struct outcome *live)
 {
-	for (int i = 0; i < SLOW; i++) {
+	do
 		asker_ask(live, "live-chaos.liar.test", AF_UNSPEC);
-		if (live->status != -ETIMEDOUT)
-			break;
-	}
+	while (live->status == -ETIMEDOUT || live->missing);
 	if (live->status)
-		print_error("%s\n", live->why);
+		fail_msg("the live name: status %d: %s", live->status, live->why);
+	assert_string_equal(live->text, "live-chaos.liar.test 2001:db8::5 192.0.2.5");
 }
 
-static void run_chaos(unsigned least)
+/* Returns whether it ended as a share of all names does: found, or nobody knows as the server had no time. */
+static bool end_one(struct outcome *outcome, bool lose_patience)
+{
+	if (lose_patience && !outcome->done) {
+		asker_cancel(outcome);
+		return true;
+	}
+	while (!outcome->done)
+		asker_turn(1000);
+	check_end(outcome);
+	return !outcome->status || outcome->status == -ETIMEDOUT;
+}
+
+static void run_chaos(unsigned count, unsigned least)
 {
 	struct outcome *o = calloc(WINDOW, sizeof(*o)), *live = calloc(1, sizeof(*live));
-	unsigned started = 0, ended = 0, found = 0;
+	unsigned started = 0, ended = 0, good = 0;
 
 	assert_non_null(o);
 	assert_non_null(live);
 	for (; started < WINDOW; started++)
 		start_one(&o[started], started);
-	for (unsigned at = 0; ended < names; at = (at + 1) % WINDOW) {
+	for (unsigned at = 0; ended < count; at = (at + 1) % WINDOW) {
 		if (!o[at].started)
 			continue;
-		/* Some lose their patience. */
-		if (ended % 50 == 49 && !o[at].done) {
-			asker_cancel(&o[at]);
-			o[at].done = true;
-		} else {
-			asker_wait(&o[at], 20000);
-			assert_true(o[at].done);
-			check_end(&o[at]);
-		}
-		found += !o[at].status;
+		good += end_one(&o[at], ended % 50 == 49);
 		ended++;
 		o[at].started = 0;
-		if (started < names)
+		if (started < count)
 			start_one(&o[at], started++);
-		if (ended % 500 == 0) {
+		if (ended % 50 == 0)
 			ask_live(live);
-			assert_string_equal(live->text, "live-chaos.liar.test 2001:db8::5 192.0.2.5");
-		}
 	}
-	print_message("%u names, %u found\n", ended, found);
-	assert_in_range(found, least, names);
+	print_message("%u names, %u found or without an answer in time\n", ended, good);
+	assert_in_range(good, least, count);
 	free(o);
 	free(live);
 }
@@ -90,23 +94,25 @@ static void test_chaos_every_name_ends_once_and_live_ones_are_found(void **state
 	(void)state;
 	asker_write("/etc/resolv.conf", "nameserver 127.0.0.5\noptions timeout:1 attempts:1\n");
 	/* About half are answered well. */
-	run_chaos(names / 4);
+	run_chaos(names, names / 4);
 }
 
 static void test_chaos_with_edns_and_two_attempts(void **state)
 {
 	(void)state;
 	asker_write("/etc/resolv.conf", "nameserver 127.0.0.5\nnameserver 127.0.0.5\noptions timeout:1 attempts:1 edns0\n");
-	run_chaos(names / 4);
+	run_chaos(names, names / 4);
 }
 
 static void test_chaos_by_tcp(void **state)
 {
+	unsigned count;
+
 	(void)state;
 	asker_write("/etc/resolv.conf", "nameserver 127.0.0.5\noptions timeout:3 attempts:1 use-vc\n");
-	names = names / 10 < WINDOW ? WINDOW : names / 10;
 	/* Each that the server hangs up on has it fork again. */
-	run_chaos(names / 8);
+	count = names / 10 < WINDOW ? WINDOW : names / 10;
+	run_chaos(count, count / 8);
 }
 
 int main(int argc, char **argv)

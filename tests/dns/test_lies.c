@@ -224,6 +224,51 @@ static void test_f35_source_closed_in_mid_lookup_returns_at_once(void **state)
 	asker_open();
 }
 
+#define BY_TCP "nameserver 127.0.0.5\noptions timeout:10 attempts:1 use-vc\n"
+#define AS_BEFORE "nameserver 127.0.0.5\noptions timeout:1 attempts:1\n"
+
+/* What the server hangs up on isn't there any more when it does: whoever else is on that connection is asked again. */
+static void test_source_connection_that_ends_for_a_cancelled_name_fails_no_other(void **state)
+{
+	struct outcome *o = outcomes(2);
+
+	(void)state;
+	asker_write("/etc/resolv.conf", BY_TCP);
+	asker_start(&o[0], "sulk.liar.test", AF_INET);
+	for (int i = 0; i < 20; i++)
+		asker_turn(5);
+	assert_false(o[0].done);
+	asker_cancel(&o[0]);
+	asker_ask(&o[1], "live-sulk.liar.test", AF_INET);
+	assert_string_equal(o[1].text, "live-sulk.liar.test 192.0.2.5");
+	asker_write("/etc/resolv.conf", AS_BEFORE);
+	free(o);
+}
+
+/* More than there are connections, at a server that was seen to take one question at a time. */
+static void test_source_names_answered_wrongly_by_tcp_take_no_connection_up(void **state)
+{
+	enum { WRONG = 20 };
+	struct outcome *o = outcomes(WRONG + 1);
+	char name[64];
+
+	(void)state;
+	asker_write("/etc/resolv.conf", BY_TCP);
+	asker_ask(&o[0], "trunc.liar.test", AF_INET);
+	assert_int_equal(o[0].status, -EAGAIN);
+	for (int i = 0; i < WRONG; i++) {
+		snprintf(name, sizeof(name), "%s-%d.liar.test", i % 2 ? "wrongid" : "wrongname", i);
+		asker_start(&o[i], name, AF_INET);
+	}
+	asker_ask(&o[WRONG], "live-wrong.liar.test", AF_INET);
+	assert_string_equal(o[WRONG].text, "live-wrong.liar.test 192.0.2.5");
+	for (int i = 0; i < WRONG; i++)
+		assert_false(o[i].done);
+	cancel_many(o, WRONG);
+	asker_write("/etc/resolv.conf", AS_BEFORE);
+	free(o);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -234,6 +279,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_source_more_silent_names_than_all_channels_hold_all_end),
 		cmocka_unit_test(test_source_cancelled_names_give_their_places_up),
 		cmocka_unit_test(test_source_answers_after_cancel_are_dropped),
+		cmocka_unit_test(test_source_connection_that_ends_for_a_cancelled_name_fails_no_other),
+		cmocka_unit_test(test_source_names_answered_wrongly_by_tcp_take_no_connection_up),
 		cmocka_unit_test(test_f35_source_closed_in_mid_lookup_returns_at_once),
 	};
 	int rc;
