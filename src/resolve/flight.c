@@ -147,7 +147,9 @@ static bool is_ended_early(const struct rcm_flight *flight, const struct rcm_req
 {
 	uint64_t soon = flight->engine->loop.now + SPARE_NS;
 
-	if ((status != -ETIMEDOUT && status != -EBUSY) || !flight->deadline || flight->deadline > soon)
+	if ((status != -ETIMEDOUT && status != -EBUSY) || !flight->deadline)
+		return false;
+	if (!flight->late && flight->deadline > soon)
 		return false;
 	return !request->deadline || request->deadline > soon;
 }

@@ -61,6 +61,7 @@ struct rcm_record_lookup {
 	unsigned asking;			/* paths under way */
 	unsigned pending;			/* questions under way, those for paths among them */
 	bool found;
+	bool late;				/* that failure is for want of time */
 	int status;				/* the failure that tells most, while nothing was found */
 	uint16_t mad_status;
 	char text[RCM_TEXT_MAX];
@@ -266,6 +267,7 @@ static void finish_if_done(struct rcm_record_lookup *lookup)
 		rcm_cache_put(&engine->cache, flight->hh.key, flight->hh.keylen, flight->hh.hashv, answer,
 			      now, now + keep * RCM_NS_PER_MS);
 	flight->record = NULL;
+	flight->late = lookup->late && answer->status;
 	rcm_record_free(lookup);
 	rcm_flight_land(flight, answer);
 }
@@ -373,12 +375,19 @@ static int record_rank(int status)
 	return 1;
 }
 
-static void note_failure(struct rcm_record_lookup *lookup, int status, uint16_t mad_status, const char *text)
+static void note_failure(struct rcm_record_lookup *lookup, int status, const struct rcm_sa_answer *answer)
 {
+	static const struct rcm_sa_answer none;
+	const char *text;
+
+	if (!answer)
+		answer = &none;
+	text = answer->text;
 	if (record_rank(status) <= record_rank(lookup->status))
 		return;
 	lookup->status = status;
-	lookup->mad_status = mad_status;
+	lookup->mad_status = answer->mad_status;
+	lookup->late = answer->late;
 	snprintf(lookup->text, sizeof(lookup->text), "%s", text ? text : "");
 }
 
@@ -393,7 +402,7 @@ static void service_answered(void *arg, const struct rcm_sa_answer *answer)
 	if (!status)
 		status = answer->count ? add_records(lookup, port, answer) : -ENOENT;
 	if (status)
-		note_failure(lookup, status, answer->mad_status, answer->text);
+		note_failure(lookup, status, answer);
 	finish_if_done(lookup);
 }
 
@@ -409,7 +418,7 @@ static void service_start(struct rcm_record_lookup *lookup, struct port_query *p
 		memcpy(query.service_name, lookup->service, sizeof(query.service_name));
 	ret = lookup->client.ops->service(lookup->client.sa, &query, service_answered, port, &port->query);
 	if (ret)
-		note_failure(lookup, ret, 0, NULL);
+		note_failure(lookup, ret, NULL);
 	else
 		lookup->pending++;
 }

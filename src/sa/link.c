@@ -11,6 +11,7 @@
 
 /* How long an address read from sysfs is believed, and how long the kernel may be late with its news. */
 #define ADDRESS_NS (1 * RCM_NS_PER_S)
+#define ORPHAN_NS (200 * RCM_NS_PER_MS)	/* how long a MAD that nobody waits for keeps its place */
 #define LATE_NS (100 * RCM_NS_PER_MS)
 #define REST_NS (20 * RCM_NS_PER_MS)	/* without memory for a message, until it is looked at again */
 
@@ -18,7 +19,8 @@ void rcm_link_init(struct rcm_link *link, struct rcm_loop *loop, const struct rc
 		   const struct rcm_gid *gid, struct rcm_sa_stats *stats)
 {
 	*link = (struct rcm_link){ .loop = loop, .ops = ops, .port.gid = *gid, .stats = stats };
-	TAILQ_INIT(&link->waiting);
+	for (unsigned i = 0; i < RCM_UMAD_AGENTS; i++)
+		TAILQ_INIT(&link->waiting[i]);
 	if (getrandom(&link->random, sizeof(link->random), GRND_NONBLOCK) != sizeof(link->random))
 		link->random = rcm_clock_now();
 	link->random |= 1;
@@ -35,9 +37,19 @@ uint64_t rcm_link_random(struct rcm_link *link, uint64_t max)
 
 static struct rcm_slot *slot_find(struct rcm_link *link, uint32_t tid)
 {
-	for (unsigned i = 0; i < RCM_SA_WINDOW; i++)
+	for (unsigned i = 0; i < RCM_SA_SLOTS; i++)
 		if (link->slots[i].tid == tid)
 			return &link->slots[i];
+	return NULL;
+}
+
+static struct rcm_slot *slot_find_free(struct rcm_link *link, unsigned agent)
+{
+	struct rcm_slot *slots = &link->slots[(size_t)agent * RCM_SA_WINDOW];
+
+	for (unsigned i = 0; i < RCM_SA_WINDOW; i++)
+		if (!slots[i].tid)
+			return &slots[i];
 	return NULL;
 }
 
@@ -50,21 +62,27 @@ static uint32_t next_tid(struct rcm_link *link)
 	return link->last_tid;
 }
 
-void rcm_link_release(struct rcm_link *link, struct rcm_slot *slot)
+/* Its place is free again; returns whose it was. */
+static struct rcm_txn *slot_release(struct rcm_link *link, struct rcm_slot *slot)
 {
+	struct rcm_txn *txn = slot->txn;
+
 	*slot = (struct rcm_slot){ 0 };
 	link->used--;
+	if (txn)
+		txn->held--;
+	return txn;
 }
 
 static void slots_expire(struct rcm_timer *timer);
 
-/* Watches over the slots that nobody waits for: the kernel may forget a question in silence. */
+/* Watches over the slots: the kernel may forget a MAD in silence. */
 static void slots_watch(struct rcm_link *link)
 {
 	uint64_t next = UINT64_MAX;
 
-	for (unsigned i = 0; i < RCM_SA_WINDOW; i++)
-		if (link->slots[i].tid && !link->slots[i].txn && link->slots[i].until < next)
+	for (unsigned i = 0; i < RCM_SA_SLOTS; i++)
+		if (link->slots[i].tid && link->slots[i].until < next)
 			next = link->slots[i].until;
 	if (next < UINT64_MAX)
 		rcm_timer_start(link->loop, &link->slots_timer, next, slots_expire);
@@ -75,18 +93,41 @@ static void slots_expire(struct rcm_timer *timer)
 	struct rcm_link *link = rcm_container(timer, struct rcm_link, slots_timer);
 	uint64_t now = rcm_clock_now();
 
+	/* Set for a MAD that was answered since. */
+	if (!link->used)
+		return;
 	rcm_link_hold(link);
-	for (unsigned i = 0; i < RCM_SA_WINDOW; i++)
-		if (link->slots[i].tid && !link->slots[i].txn && link->slots[i].until <= now)
-			rcm_link_release(link, &link->slots[i]);
+	for (unsigned i = 0; i < RCM_SA_SLOTS; i++) {
+		struct rcm_slot *slot = &link->slots[i];
+		struct rcm_txn *txn;
+
+		if (!slot->tid || slot->until > now)
+			continue;
+		txn = slot_release(link, slot);
+		if (txn)
+			rcm_txn_silence(txn);
+		else
+			link->stale++;
+	}
 	slots_watch(link);
 	rcm_link_pump(link);
 	rcm_link_drop(link);
 }
 
-void rcm_link_orphan(struct rcm_link *link, struct rcm_slot *slot)
+/* The kernel can't be told; an SA that is well will answer soon, and for another no place is kept. */
+void rcm_link_orphan(struct rcm_link *link, struct rcm_txn *txn)
 {
-	slot->txn = NULL;
+	uint64_t until = rcm_clock_now() + ORPHAN_NS;
+
+	for (unsigned i = 0; i < RCM_SA_SLOTS && txn->held; i++) {
+		struct rcm_slot *slot = &link->slots[i];
+
+		if (slot->txn != txn)
+			continue;
+		slot->txn = NULL;
+		slot->until = until < slot->until ? until : slot->until;
+		txn->held--;
+	}
 	slots_watch(link);
 }
 
@@ -98,21 +139,35 @@ static void link_close_device(struct rcm_link *link)
 	link->ops->close(link->umad);
 	link->umad = NULL;
 	link->address_until = 0;
+	link->stale = 0;
+}
+
+/* Closes the port, and with it ends all MADs under way: each transaction that has none any more is told, by tell. */
+static void device_drop(struct rcm_link *link, void (*tell)(struct rcm_txn *txn))
+{
+	link_close_device(link);
+	for (unsigned i = 0; i < RCM_SA_SLOTS; i++) {
+		struct rcm_slot *slot = &link->slots[i];
+		struct rcm_txn *txn = slot->tid ? slot_release(link, slot) : NULL;
+
+		if (txn && !txn->held)
+			tell(txn);
+	}
 }
 
 /* The port is of no more use: what was sent through it is asked again, once it could be opened anew. */
 static void device_lost(struct rcm_link *link, int cause)
 {
-	struct rcm_slot slots[RCM_SA_WINDOW];
-
 	rcm_info("sa: lost %s/%u: %s", link->port.device, link->port.number, strerrordesc_np(-cause));
-	memcpy(slots, link->slots, sizeof(slots));
-	memset(link->slots, 0, sizeof(link->slots));
-	link->used = 0;
-	link_close_device(link);
-	for (unsigned i = 0; i < RCM_SA_WINDOW; i++)
-		if (slots[i].tid && slots[i].txn)
-			rcm_txn_lost(slots[i].txn);
+	device_drop(link, rcm_txn_lost);
+}
+
+/* More counts at once, less bit by bit. */
+static void link_note_round_trip(struct rcm_link *link, const struct rcm_slot *slot)
+{
+	uint64_t took = rcm_clock_now() - slot->at;
+
+	link->round_trip = took > link->round_trip ? took : link->round_trip - (link->round_trip - took) / 8;
 }
 
 static void take_message(struct rcm_link *link, const struct rcm_umad_message *message, int ret)
@@ -125,10 +180,12 @@ static void take_message(struct rcm_link *link, const struct rcm_umad_message *m
 	slot = slot_find(link, rcm_wire_tid(message->mad));
 	if (!slot) {
 		rcm_trace("sa: dropped a late answer");
+		link->stale -= link->stale > 0;
 		return;
 	}
-	txn = slot->txn;
-	rcm_link_release(link, slot);
+	if (!message->timed_out)
+		link_note_round_trip(link, slot);
+	txn = slot_release(link, slot);
 	if (!txn)
 		return;
 	if (ret == -EMSGSIZE)
@@ -230,9 +287,7 @@ static void link_idle(struct rcm_timer *timer)
 {
 	struct rcm_link *link = rcm_container(timer, struct rcm_link, idle_timer);
 
-	link_close_device(link);
-	memset(link->slots, 0, sizeof(link->slots));
-	link->used = 0;
+	device_drop(link, rcm_txn_again);
 }
 
 void rcm_link_hold(struct rcm_link *link)
@@ -268,7 +323,9 @@ int rcm_link_look_again(struct rcm_link *link, bool in_doubt)
 
 int rcm_link_send(struct rcm_link *link, struct rcm_txn *txn, unsigned timeout_ms)
 {
-	struct rcm_slot *slot = slot_find(link, 0);
+	unsigned agent = rcm_txn_agent(txn);
+	struct rcm_slot *slot = slot_find_free(link, agent);
+	uint64_t now;
 	uint32_t tid;
 	int ret;
 
@@ -281,14 +338,17 @@ int rcm_link_send(struct rcm_link *link, struct rcm_txn *txn, unsigned timeout_m
 	}
 	tid = next_tid(link);
 	rcm_wire_set_tid(txn->mad, tid);
-	ret = link->ops->send(link->umad, &link->address, txn->mad, timeout_ms);
+	ret = link->ops->send(link->umad, agent, &link->address, txn->mad, timeout_ms);
 	if (ret == -EIO || ret == -ENODEV || ret == -EBADF)
 		device_lost(link, ret);
 	if (ret)
 		return ret;
-	*slot = (struct rcm_slot){ .tid = tid, .txn = txn,
-				   .until = rcm_clock_now() + timeout_ms * RCM_NS_PER_MS + LATE_NS };
-	txn->slot = slot;
+	now = rcm_clock_now();
+	*slot = (struct rcm_slot){ .tid = tid, .txn = txn, .at = now,
+				   .until = now + timeout_ms * RCM_NS_PER_MS + LATE_NS };
+	if (link->slots_timer.state == RCM_TIMER_IDLE)
+		rcm_timer_start(link->loop, &link->slots_timer, slot->until, slots_expire);
+	txn->held++;
 	link->used++;
 	link->stats->queries++;
 	link->stats->retries += txn->sent > 0;
@@ -299,8 +359,10 @@ void rcm_link_pump(struct rcm_link *link)
 {
 	struct rcm_txn *txn;
 
-	while (link->used < RCM_SA_WINDOW && (txn = TAILQ_FIRST(&link->waiting))) {
-		TAILQ_REMOVE(&link->waiting, txn, entry);
-		rcm_txn_send(txn);
-	}
+	/* What the kernel has for nobody would keep what follows from being sent. */
+	if (link->stale >= RCM_SA_WINDOW / 2)
+		device_drop(link, rcm_txn_again);
+	for (unsigned agent = 0; agent < RCM_UMAD_AGENTS; agent++)
+		while ((txn = TAILQ_FIRST(&link->waiting[agent])) && slot_find_free(link, agent))
+			rcm_txn_send(txn);
 }

@@ -66,6 +66,7 @@ struct rcm_sa_service_record {
 struct rcm_sa_answer {
 	int status;			/* 0 or -errno: ENOENT ETIMEDOUT EBUSY EIO ENETDOWN EACCES ENODEV ENOMEM */
 	uint16_t mad_status;		/* as the SA sent it, host order; 0 where it didn't answer */
+	bool late;			/* a failure for want of time alone */
 	unsigned count;			/* records in the array below */
 	unsigned total;			/* records the SA sent: more than count where cut to RCM_RESULTS_MAX */
 	const struct rcm_sa_service_record *services;	/* service(): in the SA's order */

@@ -11,11 +11,12 @@
 #include "base/container.h"
 
 /*
- * An attempt is given twice the time a fabric with OpenSM's defaults takes at most for its answer (subnet timeout
- * 18 and response time 16: IBTA volume 1, 13.4.6.2), and the more the oftener there was none: an SA drops questions
- * because it is flooded. BUSY means the same, said sooner.
+ * A question is asked again after twice the time that a fabric with OpenSM's defaults takes at most for its answer
+ * (subnet timeout 18 and response time 16: IBTA volume 1, 13.4.6.2), or twice what this SA was seen to take, and the
+ * later the oftener there was none: an SA drops questions because it is flooded, and one that is slow answers each that
+ * it was asked. BUSY means the same, said sooner. What was asked before is listened to on.
  */
-enum { FIRST_MS = 500, TIMES_MAX = 3, BUSY_MS = 50, BUSY_TIMES_MAX = 5, LOST_MS = 20, LOST_MAX = 3 };
+enum { FIRST_MS = 500, LISTEN_MS = 16000, TIMES_MAX = 3, BUSY_MS = 50, BUSY_TIMES_MAX = 5, LOST_MS = 20, LOST_MAX = 3 };
 
 static void timer_fired(struct rcm_timer *timer);
 
@@ -25,16 +26,25 @@ static void timer_set(struct rcm_txn *txn, uint64_t due)
 	rcm_timer_start(txn->link->loop, &txn->timer, due < txn->deadline ? due : txn->deadline, timer_fired);
 }
 
+unsigned rcm_txn_agent(const struct rcm_txn *txn)
+{
+	return txn->sent < RCM_UMAD_AGENTS ? txn->sent : RCM_UMAD_AGENTS - 1;
+}
+
+static void txn_unqueue(struct rcm_txn *txn)
+{
+	if (txn->state == RCM_TXN_WAITING)
+		TAILQ_REMOVE(&txn->link->waiting[rcm_txn_agent(txn)], txn, entry);
+}
+
 static void txn_leave(struct rcm_txn *txn)
 {
 	struct rcm_link *link = txn->link;
 
 	rcm_timer_stop(link->loop, &txn->timer);
-	if (txn->state == RCM_TXN_WAITING)
-		TAILQ_REMOVE(&link->waiting, txn, entry);
-	if (txn->state == RCM_TXN_SENT && txn->slot)
-		rcm_link_orphan(link, txn->slot);
-	txn->slot = NULL;
+	txn_unqueue(txn);
+	if (txn->held)
+		rcm_link_orphan(link, txn);
 	txn->state = RCM_TXN_IDLE;
 	rcm_link_drop(link);
 }
@@ -49,7 +59,8 @@ static void txn_finish(struct rcm_txn *txn, int status, uint16_t mad_status, con
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
-	txn->done(txn, &(struct rcm_txn_outcome){ .status = status, .mad_status = mad_status, .text = text });
+	txn->done(txn, &(struct rcm_txn_outcome){ .status = status, .mad_status = mad_status, .text = text,
+						  .late = status == -EBUSY || status == -ETIMEDOUT });
 }
 
 /* What to say of a failure that is not the SA's. */
@@ -84,6 +95,7 @@ static void finish_late(struct rcm_txn *txn)
 /* Tells of the failure in the loop's next turn: its cause may be found while the caller is still starting it. */
 static void fail_soon(struct rcm_txn *txn, int failure)
 {
+	txn_unqueue(txn);
 	txn->state = RCM_TXN_FAILED;
 	txn->failure = failure;
 	rcm_timer_start(txn->link->loop, &txn->timer, 0, timer_fired);
@@ -93,43 +105,52 @@ static void txn_queue(struct rcm_txn *txn)
 {
 	txn->state = RCM_TXN_WAITING;
 	timer_set(txn, UINT64_MAX);
-	TAILQ_INSERT_TAIL(&txn->link->waiting, txn, entry);
+	TAILQ_INSERT_TAIL(&txn->link->waiting[rcm_txn_agent(txn)], txn, entry);
 }
 
 static void pause_for(struct rcm_txn *txn, uint64_t delay_ms)
 {
 	uint64_t now = rcm_clock_now(), due = now + (delay_ms + rcm_link_random(txn->link, delay_ms)) * RCM_NS_PER_MS;
 
-	/* No attempt will come after this: there is nothing to wait for. */
-	if (due >= txn->deadline) {
-		fail_soon(txn, -ETIMEDOUT);
-		return;
-	}
+	/* The last attempt comes sooner than it would, and none is given up before its time. */
+	if (due >= txn->deadline && txn->deadline - now > 2 * BUSY_MS * RCM_NS_PER_MS)
+		due = now + (txn->deadline - now) / 2;
+	txn_unqueue(txn);
 	txn->state = RCM_TXN_PAUSED;
 	timer_set(txn, due);
 }
 
-static unsigned attempt_ms(const struct rcm_txn *txn, uint64_t now)
+/* Until it is asked again. */
+static unsigned patience_ms(const struct rcm_txn *txn)
 {
 	unsigned times = txn->silent < TIMES_MAX ? txn->silent : TIMES_MAX;
-	uint64_t ms = (uint64_t)FIRST_MS << times;
+	uint64_t seen = 2 * txn->link->round_trip / RCM_NS_PER_MS, ms = (seen > FIRST_MS ? seen : FIRST_MS) << times;
 
-	ms += rcm_link_random(txn->link, ms / 2);
-	if (txn->deadline != UINT64_MAX && txn->deadline - now < ms * RCM_NS_PER_MS)
-		ms = (txn->deadline - now + RCM_NS_PER_MS - 1) / RCM_NS_PER_MS;
-	return (unsigned)ms;
+	return (unsigned)(ms + rcm_link_random(txn->link, ms / 2));
+}
+
+/* How long its next MAD is listened to: to the end, unless it is one of many. */
+static unsigned listen_ms(const struct rcm_txn *txn, uint64_t now, unsigned patience)
+{
+	uint64_t rest = (txn->deadline - now + RCM_NS_PER_MS - 1) / RCM_NS_PER_MS;
+	uint64_t most = txn->sent < RCM_UMAD_AGENTS - 1 ? LISTEN_MS : patience;
+
+	return (unsigned)(rest < most ? rest : most);
 }
 
 void rcm_txn_send(struct rcm_txn *txn)
 {
 	uint64_t now = rcm_clock_now();
+	unsigned patience = patience_ms(txn);
 	int ret;
 
 	if (now >= txn->deadline) {
 		fail_soon(txn, -ETIMEDOUT);
 		return;
 	}
-	ret = rcm_link_send(txn->link, txn, attempt_ms(txn, now));
+	txn_unqueue(txn);
+	txn->state = RCM_TXN_PAUSED;
+	ret = rcm_link_send(txn->link, txn, listen_ms(txn, now, patience));
 	if (ret == -EIO && txn->lost < LOST_MAX) {
 		rcm_txn_lost(txn);
 		return;
@@ -140,14 +161,13 @@ void rcm_txn_send(struct rcm_txn *txn)
 	}
 	txn->sent++;
 	txn->state = RCM_TXN_SENT;
-	timer_set(txn, txn->slot->until);
+	timer_set(txn, now + patience * RCM_NS_PER_MS);
 }
 
-void rcm_txn_silence(struct rcm_txn *txn)
+static void txn_ask_again(struct rcm_txn *txn)
 {
 	int ret;
 
-	txn->slot = NULL;
 	txn->silent++;
 	txn->last_busy = false;
 	if (rcm_clock_now() >= txn->deadline) {
@@ -162,9 +182,21 @@ void rcm_txn_silence(struct rcm_txn *txn)
 		txn_queue(txn);
 }
 
+/* While another is listened to, its own time counts. */
+void rcm_txn_silence(struct rcm_txn *txn)
+{
+	if (txn->state == RCM_TXN_SENT && !txn->held)
+		txn_ask_again(txn);
+}
+
+void rcm_txn_again(struct rcm_txn *txn)
+{
+	if (txn->state == RCM_TXN_SENT)
+		txn_queue(txn);
+}
+
 void rcm_txn_lost(struct rcm_txn *txn)
 {
-	txn->slot = NULL;
 	if (txn->lost++ < LOST_MAX)
 		pause_for(txn, LOST_MS);
 	else
@@ -173,7 +205,6 @@ void rcm_txn_lost(struct rcm_txn *txn)
 
 void rcm_txn_overflow(struct rcm_txn *txn)
 {
-	txn->slot = NULL;
 	txn_finish(txn, -EIO, 0, "the SA's answer is larger than %d bytes", RCM_SA_ANSWER_MAX);
 }
 
@@ -190,7 +221,6 @@ void rcm_txn_answered(struct rcm_txn *txn, const uint8_t *mad, size_t len)
 {
 	struct rcm_txn_outcome outcome = { 0 };
 
-	txn->slot = NULL;
 	if (rcm_wire_read(txn->mad, mad, len, &outcome.answer)) {
 		txn_finish(txn, -EIO, 0, "the SA's answer is malformed");
 		return;
@@ -229,8 +259,7 @@ static void timer_fired(struct rcm_timer *timer)
 	} else if (txn->state == RCM_TXN_FAILED || rcm_clock_now() >= txn->deadline) {
 		finish_late(txn);
 	} else if (txn->state == RCM_TXN_SENT) {
-		rcm_link_release(link, txn->slot);
-		rcm_txn_silence(txn);
+		txn_ask_again(txn);
 	} else if (txn->state == RCM_TXN_PAUSED) {
 		txn_queue(txn);
 	}
@@ -243,7 +272,7 @@ void rcm_txn_start(struct rcm_link *link, struct rcm_txn *txn, uint64_t deadline
 	txn->link = link;
 	txn->deadline = deadline ? deadline : UINT64_MAX;
 	txn->done = done;
-	txn->sent = txn->silent = txn->busy = txn->lost = 0;
+	txn->sent = txn->silent = txn->busy = txn->lost = txn->held = 0;
 	txn->last_busy = false;
 	rcm_link_hold(link);
 	txn_queue(txn);

@@ -14,12 +14,18 @@
 
 struct rcm_txn;
 
-/* A question the kernel has under way. It outlives its transaction: a cancelled one still takes its place there. */
+/* A MAD that the kernel has under way. It outlives its transaction: a cancelled one still takes its place there. */
 struct rcm_slot {
 	uint32_t tid;			/* 0: free */
 	struct rcm_txn *txn;		/* NULL: nobody waits for it any more */
-	uint64_t until;			/* ns; if nothing was heard of it by then, the kernel dropped it in silence */
+	uint64_t at;			/* ns; when it was sent */
+	uint64_t until;			/* ns; from then on it takes no place any more, whatever the kernel has */
 };
+
+/* Each agent has its own, as the kernel may count by agent. A question's first MAD is sent by the first agent, its
+ * second by the second, and from the fourth on by the last: so that those which are listened to for long keep no place
+ * from those that repeat them. */
+enum { RCM_SA_SLOTS = RCM_UMAD_AGENTS * RCM_SA_WINDOW };
 
 TAILQ_HEAD(rcm_txn_list, rcm_txn);
 
@@ -32,11 +38,13 @@ struct rcm_link {
 	struct rcm_source source;
 	struct rcm_sa_address address;
 	uint64_t address_until;		/* ns; believed until then */
-	struct rcm_slot slots[RCM_SA_WINDOW];
+	struct rcm_slot slots[RCM_SA_SLOTS];	/* one agent's after the other's */
 	unsigned used;			/* slots */
+	unsigned stale;			/* MADs that take no place any more, and the kernel has still */
+	uint64_t round_trip;		/* ns; what the SA was seen to take for an answer, of late */
 	unsigned active;		/* transactions started and not done, and callbacks of its own that run */
-	struct rcm_txn_list waiting;	/* for a slot, first come first served */
-	struct rcm_timer slots_timer;	/* for slots nobody waits for */
+	struct rcm_txn_list waiting[RCM_UMAD_AGENTS];	/* for a slot, first come first served */
+	struct rcm_timer slots_timer;	/* for slots that nothing is heard of */
 	struct rcm_timer idle_timer;
 	struct rcm_timer source_timer;	/* without memory for a message: until it is read */
 	uint32_t last_tid;
@@ -47,6 +55,7 @@ struct rcm_link {
 /* Valid during the completion only. */
 struct rcm_txn_outcome {
 	int status;			/* 0 or -errno as in struct rcm_sa_answer; 0 means one record at least */
+	bool late;			/* for want of time */
 	uint16_t mad_status;
 	struct rcm_wire_answer answer;	/* where status is 0 */
 	const char *text;		/* where it isn't */
@@ -61,7 +70,7 @@ struct rcm_txn {
 	enum { RCM_TXN_IDLE, RCM_TXN_WAITING, RCM_TXN_SENT, RCM_TXN_PAUSED, RCM_TXN_FAILED } state;
 	struct rcm_timer timer;
 	uint64_t deadline;		/* ns; UINT64_MAX: none */
-	struct rcm_slot *slot;		/* where sent */
+	unsigned held;			/* slots: any of its MADs may be answered */
 	int failure;			/* where failed: -errno, to be told in the next turn */
 	unsigned sent, silent, busy, lost;	/* how often */
 	bool last_busy;			/* what the last attempt met */
@@ -92,8 +101,8 @@ void rcm_txn_cancel(struct rcm_txn *txn);
 
 /* Between link.c and txn.c: none of these completes another transaction than the one it is given. */
 
-/* Sends the question in a free slot: 0; -EAGAIN: none is free; other -errno, and where umad is NULL then, the port
- * has been given up. */
+/* Sends the question in a free slot, to be listened to for so long: 0; -EAGAIN: none is free; other -errno, and where
+ * umad is NULL then, the port has been given up. */
 int rcm_link_send(struct rcm_link *link, struct rcm_txn *txn, unsigned timeout_ms);
 
 /* Sends what waits, as far as the window allows; completes nothing. */
@@ -102,9 +111,11 @@ void rcm_link_pump(struct rcm_link *link);
 /* Forgets what was known of the SM and reads it again, all of it where it is in doubt: 0, -ENETDOWN, -ENODEV. */
 int rcm_link_look_again(struct rcm_link *link, bool in_doubt);
 
-/* The question's slot is free again / taken until the kernel is done with it. */
-void rcm_link_release(struct rcm_link *link, struct rcm_slot *slot);
-void rcm_link_orphan(struct rcm_link *link, struct rcm_slot *slot);
+/* Nobody waits for the transaction's MADs any more. */
+void rcm_link_orphan(struct rcm_link *link, struct rcm_txn *txn);
+
+/* By which agent the transaction's next MAD goes, so where it waits. */
+unsigned rcm_txn_agent(const struct rcm_txn *txn);
 
 /* A transaction began or ended; a callback of the link's or a transaction's began or ended. While any is held the link
  * is its own: its owner frees it only where active is 0. */
@@ -114,9 +125,11 @@ void rcm_link_drop(struct rcm_link *link);
 /* Between 0 and max, for jitter. */
 uint64_t rcm_link_random(struct rcm_link *link, uint64_t max);
 
-/* The transaction's turn to be sent; answer, silence, loss of the port for one that was sent, whose slot is free. */
+/* The transaction's turn to be sent; an answer; the kernel listens no longer to one of its MADs; the port was lost, or
+ * closed to be rid of what nobody waits for, and with it all its MADs. Their slots are free already. */
 void rcm_txn_send(struct rcm_txn *txn);
 void rcm_txn_answered(struct rcm_txn *txn, const uint8_t *mad, size_t len);
 void rcm_txn_silence(struct rcm_txn *txn);
 void rcm_txn_lost(struct rcm_txn *txn);
+void rcm_txn_again(struct rcm_txn *txn);
 void rcm_txn_overflow(struct rcm_txn *txn);

@@ -22,7 +22,7 @@ enum { BUFFER_USUAL = 16384, RMPP_VERSION = 1 };
 struct rcm_umad {
 	struct rcm_sa_port port;
 	int id;				/* libibumad's port id */
-	int agent;
+	int agents[RCM_UMAD_AGENTS];
 	uint16_t pkey_index;
 	void *buffer;			/* umad header and MAD */
 	size_t room;			/* for the MAD */
@@ -53,7 +53,7 @@ static void umad_close_device(struct rcm_umad *umad)
 	if (!umad)
 		return;
 	if (umad->id >= 0 && rcm_fds_forget(umad_get_fd(umad->id)))
-		umad_close_port(umad->id);	/* and with the last copy of the descriptor goes the agent */
+		umad_close_port(umad->id);	/* and with the last copy of the descriptor go the agents */
 	free(umad->buffer);
 	free(umad);
 }
@@ -65,6 +65,17 @@ static void find_pkey(struct rcm_umad *umad)
 
 	if (rcm_port_pkey(umad->port.device, umad->port.number, &pkey, &umad->pkey_index))
 		umad->pkey_index = 0;
+}
+
+static int umad_register_all(struct rcm_umad *umad)
+{
+	for (unsigned i = 0; i < RCM_UMAD_AGENTS; i++) {
+		errno = 0;
+		umad->agents[i] = umad_register(umad->id, RCM_SA_CLASS, RCM_SA_CLASS_VERSION, RMPP_VERSION, NULL);
+		if (umad->agents[i] < 0)
+			return umad_cause(umad->agents[i]);
+	}
+	return 0;
 }
 
 static int umad_open_device(const struct rcm_sa_port *port, struct rcm_umad **ret_umad)
@@ -85,12 +96,9 @@ static int umad_open_device(const struct rcm_sa_port *port, struct rcm_umad **re
 	ret = rcm_fds_add(umad_get_fd(umad->id));
 	if (ret < 0)
 		goto out;
-	errno = 0;
-	umad->agent = umad_register(umad->id, RCM_SA_CLASS, RCM_SA_CLASS_VERSION, RMPP_VERSION, NULL);
-	if (umad->agent < 0) {
-		ret = umad_cause(umad->agent);
+	ret = umad_register_all(umad);
+	if (ret)
 		goto out;
-	}
 	find_pkey(umad);
 	/* Only now: the size of the header depends on what the kernel said when the port was opened. */
 	ret = buffer_resize(umad, BUFFER_USUAL);
@@ -126,8 +134,8 @@ static int device_address(struct rcm_umad *umad, bool in_doubt, struct rcm_sa_ad
 	return ret;
 }
 
-static int device_send(struct rcm_umad *umad, const struct rcm_sa_address *to, const uint8_t mad[256],
-		       unsigned timeout_ms)
+static int device_send(struct rcm_umad *umad, unsigned agent, const struct rcm_sa_address *to,
+		       const uint8_t mad[256], unsigned timeout_ms)
 {
 	_Alignas(struct ib_user_mad) uint8_t message[sizeof(struct ib_user_mad) + RCM_MAD_SIZE] = { 0 };
 	ib_mad_addr_t grh = { 0 };
@@ -141,7 +149,8 @@ static int device_send(struct rcm_umad *umad, const struct rcm_sa_address *to, c
 	memcpy(umad_get_mad(message), mad, RCM_MAD_SIZE);
 	errno = 0;
 	/* The kernel's own retries would keep the transaction id, and know nothing of a new SM. */
-	return umad_cause(umad_send(umad->id, umad->agent, message, RCM_MAD_SIZE, (int)timeout_ms, 0));
+	return umad_cause(umad_send(umad->id, umad->agents[agent], message, RCM_MAD_SIZE,
+				    (int)timeout_ms, 0));
 }
 
 static int umad_receive(struct rcm_umad *umad, int *len)

@@ -6,6 +6,9 @@
 
 struct rcm_umad;			/* an open port */
 
+/* Agents that a port is opened with: the kernel may limit how much each has under way. */
+enum { RCM_UMAD_AGENTS = 4 };
+
 /* What was received; the bytes are valid until the next receive or close. */
 struct rcm_umad_message {
 	bool timed_out;			/* the kernel gave a request back: mad has its header (24 bytes) alone */
@@ -29,9 +32,9 @@ struct rcm_umad_ops {
 	 * doubt, as after silence: it may take a read for each P_Key of the port. */
 	int (*address)(struct rcm_umad *umad, bool in_doubt, struct rcm_sa_address *ret_address);
 
-	/* Sends one MAD, or queues it in the kernel; never blocks. The answer, or the news that none came within
-	 * timeout_ms, is received later, though not if the kernel failed in silence. 0 or -errno. */
-	int (*send)(struct rcm_umad *umad, const struct rcm_sa_address *to, const uint8_t mad[256],
+	/* Sends one MAD by an agent, or queues it in the kernel; never blocks. The answer, or the news that none came
+	 * within timeout_ms, is received later, though not if the kernel failed in silence. 0 or -errno. */
+	int (*send)(struct rcm_umad *umad, unsigned agent, const struct rcm_sa_address *to, const uint8_t mad[256],
 		    unsigned timeout_ms);
 
 	/* 0; -EAGAIN: nothing there; -EMSGSIZE: larger than RCM_SA_ANSWER_MAX, it can't be read past, and

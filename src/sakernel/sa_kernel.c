@@ -180,7 +180,8 @@ static void query_deadline_passed(struct rcm_timer *timer)
 
 	if (query->other)
 		rcm_sa_umad.cancel(query->sa->umad, query->other);
-	query_finish_with_error(query, -ETIMEDOUT, "the SA did not answer the kernel in time");
+	query_finish(query, &(struct rcm_sa_answer){
+		.status = -ETIMEDOUT, .late = true, .text = "the SA did not answer the kernel in time" });
 }
 
 /* ---- Our own client, where the kernel gave up ---- */

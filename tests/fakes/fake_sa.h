@@ -26,6 +26,7 @@ struct rcm_fake_sa_step {
 	uint32_t ms;			/* after so many ms; RCM_FAKE_SA_NEVER */
 	int status;
 	uint16_t mad_status;
+	bool late;
 	const char *text;
 	unsigned count, total;
 	struct rcm_sa_service_record services[4];	/* with gid, pkey, id and name */

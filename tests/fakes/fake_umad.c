@@ -82,15 +82,15 @@ static int fake_address(struct rcm_umad *umad, bool in_doubt, struct rcm_sa_addr
 	return 0;
 }
 
-static int fake_send(struct rcm_umad *umad, const struct rcm_sa_address *to, const uint8_t mad[256],
-		     unsigned timeout_ms)
+static int fake_send(struct rcm_umad *umad, unsigned agent, const struct rcm_sa_address *to,
+		     const uint8_t mad[256], unsigned timeout_ms)
 {
 	struct rcm_fake_sent *s = &sent[sent_tail % SENT_MAX];
 
 	if (rcm_fake_umad.send_ret)
 		return rcm_fake_umad.send_ret;
 	assert_true(sent_tail - sent_head < SENT_MAX);
-	*s = (struct rcm_fake_sent){ .umad = umad, .to = *to, .timeout_ms = timeout_ms };
+	*s = (struct rcm_fake_sent){ .umad = umad, .to = *to, .agent = agent, .timeout_ms = timeout_ms };
 	memcpy(s->mad, mad, sizeof(s->mad));
 	sent_tail++;
 	return 0;

@@ -20,7 +20,7 @@ extern struct rcm_fake_umad rcm_fake_umad;
 struct rcm_fake_sent {
 	struct rcm_umad *umad;
 	struct rcm_sa_address to;
-	unsigned timeout_ms;
+	unsigned agent, timeout_ms;
 	uint8_t mad[256];
 };
 

@@ -415,6 +415,20 @@ static void test_record_lookup_leaves_room_in_line_for_others(void **state)
 	assert_int_equal(asker.outcome.arg, RCM_SA_WINDOW + 4);
 }
 
+/* Who has more time than the lookup was given asks on, however early that ended. */
+static void test_record_lookup_that_ended_for_want_of_time_is_asked_on_by_others(void **state)
+{
+	(void)state;
+	SCRIPT({ .port = 1, .name = "storage", .status = -EBUSY, .mad_status = 1, .late = true, .ms = 20 },
+	       { .port = 1, .name = "storage", .count = 1, .total = 1, .services = { RECORD(5, 1) } },
+	       { PATH(1, 5), .slid = 50 });
+	question.deadline_ms = 1000;
+	assert_int_equal(rcm_asker_start(&other, &question), 0);
+	question.deadline_ms = 4000;
+	assert_int_equal(ask(), 0);
+	assert_true(rcm_asker_wait(&other));
+}
+
 static void test_record_lookup_cancelled_cancels_all_its_queries(void **state)
 {
 	(void)state;
@@ -500,6 +514,7 @@ int main(int argc, char **argv)
 		T(test_record_ports_late_at_the_deadline_are_left_out),
 		T(test_record_back_end_is_given_the_deadline),
 		T(test_record_lookups_that_are_equal_are_shared_but_not_kept),
+		T(test_record_lookup_that_ended_for_want_of_time_is_asked_on_by_others),
 		T(test_record_lookup_cancelled_cancels_all_its_queries),
 		T(test_record_answers_are_kept_where_configured),
 	};

@@ -169,12 +169,14 @@ static void test_txn_met_with_silence_is_asked_again_with_a_new_id_and_more_pati
 	(void)state;
 	start(10000);
 	first = rcm_fake_umad_sent();
-	assert_in_range(first.timeout_ms, 500, 750);
-	rcm_fake_clock_advance(first.timeout_ms * RCM_NS_PER_MS);
-	rcm_fake_umad_timeout(&first);
-	turn();
+	pass_ms(499);
+	assert_int_equal(rcm_fake_umad_unseen(), 0);
+	pass_ms(251);
 	second = rcm_fake_umad_sent();
-	assert_in_range(second.timeout_ms, 1000, 1500);
+	pass_ms(999);
+	assert_int_equal(rcm_fake_umad_unseen(), 0);
+	pass_ms(501);
+	rcm_fake_umad_sent();
 	assert_int_not_equal(rcm_wire_tid(first.mad), rcm_wire_tid(second.mad));
 	assert_memory_equal(first.mad + 16, second.mad + 16, 240);
 	rcm_fake_umad_answer(&second, 0, sizeof(record), record, sizeof(record));
@@ -182,20 +184,69 @@ static void test_txn_met_with_silence_is_asked_again_with_a_new_id_and_more_pati
 	assert_int_equal(heard.status, 0);
 }
 
+/* A slow SA answers each question it was asked; it is listened to until the deadline. */
+static void test_txn_answer_to_any_of_its_questions_counts(void **state)
+{
+	(void)state;
+	for (unsigned which = 0; which < 3; which++) {
+		struct rcm_fake_sent sent[3];
+
+		start(4000);
+		for (unsigned i = 0; i < 3; i++) {
+			sent[i] = rcm_fake_umad_sent();
+			assert_int_equal(sent[i].agent, i);
+			pass_ms(i ? 1500 : 750);
+		}
+		if (rcm_fake_umad_unseen())
+			rcm_fake_umad_sent();
+		assert_int_equal(sent[0].timeout_ms, 4000);
+		rcm_fake_umad_answer(&sent[which], 0, sizeof(record), record, sizeof(record));
+		turn();
+		assert_int_equal(heard.calls, which + 1);
+		assert_int_equal(heard.status, 0);
+		link.round_trip = 0;
+		pass_ms(1000);
+		assert_int_equal(link.used, 0);
+	}
+}
+
+/* So that an SA which takes 0.9 s for each is asked each once. */
+static void test_txn_of_an_sa_known_to_be_slow_is_asked_again_later(void **state)
+{
+	struct rcm_fake_sent sent;
+
+	(void)state;
+	for (unsigned i = 0; i < 3; i++) {
+		start(10000);
+		sent = rcm_fake_umad_sent();
+		pass_ms(900);
+		assert_int_equal(rcm_fake_umad_unseen(), !i);
+		if (!i)
+			rcm_fake_umad_sent();
+		rcm_fake_umad_answer(&sent, 0, sizeof(record), record, sizeof(record));
+		turn();
+		assert_int_equal(heard.status, 0);
+	}
+}
 /* F25: those who asked in the same moment don't ask again in the same moment. */
 static void test_txn_patience_is_not_always_the_same(void **state)
 {
 	struct rcm_fake_sent sent;
-	unsigned least = UINT32_MAX, most = 0;
+	unsigned least = UINT32_MAX, most = 0, ms;
 
 	(void)state;
 	for (unsigned i = 0; i < 100; i++) {
 		start(10000);
+		rcm_fake_umad_sent();
+		for (ms = 0; !rcm_fake_umad_unseen(); ms++)
+			pass_ms(1);
+		least = ms < least ? ms : least;
+		most = ms > most ? ms : most;
 		sent = rcm_fake_umad_sent();
-		least = sent.timeout_ms < least ? sent.timeout_ms : least;
-		most = sent.timeout_ms > most ? sent.timeout_ms : most;
 		rcm_fake_umad_answer(&sent, 0, sizeof(record), record, sizeof(record));
 		turn();
+		pass_ms(200);
+		link.stale = 0;
 	}
 	assert_in_range(least, 500, 560);
 	assert_in_range(most, 690, 750);
@@ -233,33 +284,32 @@ static void test_txn_busy_first_and_silent_then_is_etimedout(void **state)
 /* The kernel frees some requests without a word. */
 static void test_txn_the_kernel_never_tells_of_is_asked_again(void **state)
 {
-	struct rcm_fake_sent first;
-
 	(void)state;
 	start(10000);
-	first = rcm_fake_umad_sent();
-	pass_ms(first.timeout_ms);
-	assert_int_equal(rcm_fake_umad_unseen(), 0);
-	pass_ms(100);
+	rcm_fake_umad_sent();
+	pass_ms(750);
 	assert_int_equal(rcm_fake_umad_unseen(), 1);
 	answer(0);
 	assert_int_equal(heard.status, 0);
+	pass_ms(200);
 	assert_int_equal(link.used, 0);
 }
 
+/* Of a question that nobody waits for any more. */
 static void test_txn_answer_that_is_late_is_dropped(void **state)
 {
 	struct rcm_fake_sent first, second;
 
 	(void)state;
-	start(10000);
+	start(100);
 	first = rcm_fake_umad_sent();
-	rcm_fake_umad_timeout(&first);
-	turn();
+	pass_ms(100);
+	assert_int_equal(heard.status, -ETIMEDOUT);
+	start(10000);
 	second = rcm_fake_umad_sent();
 	rcm_fake_umad_answer(&first, 0x0300, 0, NULL, 0);
 	turn();
-	assert_int_equal(heard.calls, 0);
+	assert_int_equal(heard.calls, 1);
 	rcm_fake_umad_answer(&second, 0, sizeof(record), record, sizeof(record));
 	turn();
 	assert_int_equal(heard.status, 0);
@@ -458,14 +508,31 @@ static void test_txn_without_a_deadline_is_asked_for_ever(void **state)
 	for (unsigned i = 0; i < 50; i++) {
 		struct rcm_fake_sent sent = rcm_fake_umad_sent();
 
-		assert_true(sent.timeout_ms <= 6000);
-		rcm_fake_clock_advance(sent.timeout_ms * RCM_NS_PER_MS);
-		rcm_fake_umad_timeout(&sent);
-		turn();
+		assert_true(sent.timeout_ms <= 16000);
+		pass_ms(6000);
 	}
 	assert_int_equal(heard.calls, 0);
 	answer(0);
 	assert_int_equal(heard.status, 0);
+}
+
+/* It is never ended before its deadline, which another that shares it may not have. */
+static void test_txn_met_with_busy_is_given_up_at_its_deadline_and_not_before(void **state)
+{
+	(void)state;
+	start(1000);
+	for (unsigned i = 0; i < 999; i++) {
+		if (rcm_fake_umad_unseen())
+			answer(0x0001);
+		pass_ms(1);
+		assert_int_equal(heard.calls, 0);
+	}
+	/* The last attempt is in the second half of what was left. */
+	assert_true(stats.queries >= 5);
+	pass_ms(1);
+	if (rcm_fake_umad_unseen())
+		rcm_fake_umad_sent();
+	assert_int_equal(heard.status, -EBUSY);
 }
 
 static void test_txn_that_is_cancelled_is_not_heard_of(void **state)
@@ -492,6 +559,9 @@ int main(void)
 		TEST(test_txn_met_with_busy_is_asked_again_after_a_growing_pause),
 		TEST(test_txn_met_with_busy_through_every_retry_is_ebusy),
 		TEST(test_txn_met_with_silence_is_asked_again_with_a_new_id_and_more_patience),
+		TEST(test_txn_answer_to_any_of_its_questions_counts),
+		TEST(test_txn_of_an_sa_known_to_be_slow_is_asked_again_later),
+		TEST(test_txn_met_with_busy_is_given_up_at_its_deadline_and_not_before),
 		TEST(test_txn_patience_is_not_always_the_same),
 		TEST(test_txn_met_with_silence_throughout_is_etimedout_at_the_deadline_and_never_enoent),
 		TEST(test_txn_busy_first_and_silent_then_is_etimedout),

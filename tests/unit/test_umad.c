@@ -162,7 +162,7 @@ static void test_umad_send_goes_to_the_sa_with_a_timeout_and_no_retries(void **s
 
 	(void)state;
 	memset(mad, 0x5a, sizeof(mad));
-	assert_int_equal(rcm_umad_device.send(umad, &to, mad, 700), 0);
+	assert_int_equal(rcm_umad_device.send(umad, 0, &to, mad, 700), 0);
 	assert_memory_equal(lib.mad, mad, 256);
 	assert_int_equal(lib.timeout_ms, 700);
 	assert_int_equal(lib.retries, 0);
@@ -181,7 +181,7 @@ static void test_umad_send_has_a_grh_where_it_is_needed(void **state)
 	uint8_t mad[256] = { 0 };
 
 	(void)state;
-	assert_int_equal(rcm_umad_device.send(umad, &to, mad, 700), 0);
+	assert_int_equal(rcm_umad_device.send(umad, 0, &to, mad, 700), 0);
 	assert_int_equal(lib.header.addr.grh_present, 1);
 	assert_memory_equal(lib.header.addr.gid, to.gid.raw, 16);
 }
@@ -193,9 +193,9 @@ static void test_umad_send_tells_the_true_cause_of_a_failure(void **state)
 
 	(void)state;
 	lib.send_errno = EINVAL;
-	assert_int_equal(rcm_umad_device.send(umad, &to, mad, 700), -EINVAL);
+	assert_int_equal(rcm_umad_device.send(umad, 0, &to, mad, 700), -EINVAL);
 	lib.send_errno = EIO;
-	assert_int_equal(rcm_umad_device.send(umad, &to, mad, 700), -EIO);
+	assert_int_equal(rcm_umad_device.send(umad, 0, &to, mad, 700), -EIO);
 }
 
 static void test_umad_receive_with_nothing_there_is_eagain(void **state)
