@@ -3,14 +3,15 @@
 
 BUILD ?= build
 export BUILD PREFIX LIBDIR DESTDIR
+# What root builds in a user's clone is the user's: every recipe goes through scripts/owned.
 
 .PHONY: all help deps check test check-vm demo bench bench-vm install uninstall clean
 
 all:
-	@scripts/build
+	@scripts/owned scripts/build
 
 help:
-	@echo 'make             builds library and command'
+	@echo 'make             builds library, command and examples'
 	@echo 'make demo        shows what it does, on real servers in namespaces of their own'
 	@echo 'make test        the tests, in a plain build'
 	@echo 'make check       every test, also under the sanitizers'
@@ -22,31 +23,31 @@ help:
 	@echo 'make clean       removes what was built; BUILD=build is the directory'
 
 deps:
-	@scripts/install-deps build test analysis
+	@scripts/owned scripts/install-deps build test analysis
 
 check:
-	@scripts/check
+	@scripts/owned scripts/check
 
 test:
-	@scripts/check -q
+	@scripts/owned scripts/check -q
 
 check-vm:
-	@tests/vm/run
+	@scripts/owned tests/vm/run
 
 demo:
-	@scripts/demo
+	@scripts/owned scripts/demo
 
 bench:
-	@scripts/bench
+	@scripts/owned scripts/bench
 
 bench-vm:
-	@bench/vm-run
+	@scripts/owned bench/vm-run
 
 install:
-	@scripts/install
+	@scripts/owned scripts/install
 
 uninstall:
-	@scripts/uninstall
+	@scripts/owned scripts/uninstall
 
 clean:
 	@rm -rf $(BUILD) build-*

@@ -2,6 +2,9 @@
 # shellcheck shell=bash
 # Sourced: what the scripts say while something takes its time. Progress is for a terminal alone.
 
+# Bash's <(...) and the namespaces need it.
+[ -e /proc/self ] || { echo "${0##*/}: /proc isn't mounted here; as root: mount -t proc proc /proc" >&2; exit 1; }
+
 # Where it is said, also from a command whose own words go elsewhere.
 exec {screen}>&2
 
@@ -32,7 +35,7 @@ with_tests() {
 	log=$(mktemp)
 	if [ ! -e "$folder/build.ninja" ]; then
 		watched "setting up $folder" meson setup "$folder" -Dtests=true "$@" > "$log" 2>&1 || rc=$?
-	elif ! meson introspect "$folder" --targets | grep -q test_heap; then
+	elif ! meson introspect "$folder" --targets | grep test_heap > /dev/null; then
 		watched "setting up the tests in $folder" meson setup --reconfigure "$folder" -Dtests=true > "$log" 2>&1 || rc=$?
 	fi
 	[ "$rc" = 0 ] || tail -n 20 "$log" >&2
@@ -40,23 +43,20 @@ with_tests() {
 	return "$rc"
 }
 
-# steps FOLDER [TARGET...]: how many steps a build has to do.
-steps() {
-	ninja -C "$@" -n 2>/dev/null | grep -v 'no work to do' | sed -nE 's|^\[[0-9]+/([0-9]+)\].*|\1|p' | tail -n 1
-}
+# steps FOLDER [TARGET...]: how many steps a build has to do; nothing where there are none, or that can't be told.
+steps() { { ninja -C "$@" -n 2>/dev/null || true; } | sed -nE 's|^\[[0-9]+/([0-9]+)\].*|\1|p' | tail -n 1; }
 
 # compiled FOLDER [TARGET...]: builds, and says how far it is; all that the compiler said where it fails.
 compiled() {
-	local folder=$1 count log rc=0 line
+	local - folder=$1 count log rc=0 line
+	set -o pipefail
 	count=$(steps "$@")
-	[ -n "$count" ] || { ninja -C "$@" > /dev/null; return; }
-	[ "$count" -lt 10 ] || echo "building in $folder: $count steps" >&2
+	[ "${count:-0}" -lt 10 ] || echo "building in $folder: $count steps" >&2
 	log=$(mktemp)
 	NINJA_STATUS='[%f/%t] ' ninja -C "$@" 2>&1 | while IFS= read -r line; do
 		printf '%s\n' "$line"
 		case $line in '['*/*']'*) progress "$folder: ${line%%]*}]" ;; esac
-	done > "$log"
-	rc=${PIPESTATUS[0]}
+	done > "$log" || rc=$?
 	progress
 	[ "$rc" = 0 ] || grep -vE '^\[[0-9]+/[0-9]+\]|^ninja: (Entering|Leaving)' "$log" >&2
 	rm -f "$log"

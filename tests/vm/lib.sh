@@ -65,7 +65,7 @@ wait_for() {
 	done
 }
 
-has_listener() { rdma resource show cm_id | grep -q 'state LISTEN'; }
+has_listener() { rdma resource show cm_id | grep 'state LISTEN' > /dev/null; }
 has_tcp_listener() { [ -n "$(ss -Hltn "sport = :$1")" ]; }
 has_device() { [ -e "/sys/class/infiniband/$1" ]; }
 has_gid() { grep -q "$2" "/sys/class/infiniband/$1/ports/1/gids/"* 2>/dev/null; }

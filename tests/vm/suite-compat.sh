@@ -99,7 +99,7 @@ udaddy_one() { cm 15 udaddy -b $A4 -- udaddy -s $A4; }
 udaddy_many() { cm 20 udaddy -b $A4 -c 10 -- udaddy -s $A4 -c 10; }
 udaddy_v6() { cm 15 udaddy -f ipv6 -b $A6 -- udaddy -f ipv6 -s $A6; }
 mckey_pair() { pair 12 mckey_joined mckey -m 239.1.2.3 -b $A4 -- mckey -s -m 239.1.2.3 -b $A4; }
-mckey_joined() { ip maddr show dev v0 | grep -q 239.1.2.3 || sleep 1; }
+mckey_joined() { ip maddr show dev v0 | grep 239.1.2.3 > /dev/null || sleep 1; }
 mckey_sender() { timeout 12 mckey -s -m 239.1.2.3 -b $A4; }
 rdma_client_server() { cm 10 rdma_server -p 7471 -- rdma_client -s $A4 -p 7471; }
 rdma_xclient_xserver() { cm 10 rdma_xserver -p 7472 -- rdma_xclient -s $A4 -p 7472; }
