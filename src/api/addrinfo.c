@@ -15,11 +15,12 @@ int rdma_resolve_addrinfo(struct rdma_cm_id *id, const char *node, const char *s
 			  const struct rdma_addrinfo *hints)
 {
 	struct rcm_door door = rcm_door_enter(id);
+	bool waits = rcm_door_waits(&door);
 	int ret = -EINVAL;
 
 	if (door.id)
 		ret = rcm_lookup_start(door.id, node, service, hints);
-	if (!ret)
+	if (!ret && waits)
 		ret = rcm_sync_complete(door.id, RCM_SYNC_NAMES);
 	if (ret == -EINTR || ret == -ECANCELED)
 		rcm_lookup_abandon(door.id);

@@ -18,11 +18,12 @@ enum { CONSUMER_DEFINED = 28, VENDOR_OPTION_NOT_SUPPORTED = 35 };
 int rdma_resolve_addr(struct rdma_cm_id *id, struct sockaddr *src_addr, struct sockaddr *dst_addr, int timeout_ms)
 {
 	struct rcm_door door = rcm_door_enter(id);
+	bool waits = rcm_door_waits(&door);
 	int ret = -EINVAL;
 
 	if (door.id && dst_addr)
 		ret = rcm_address_resolve(door.id, src_addr, dst_addr, timeout_ms);
-	if (!ret)
+	if (!ret && waits)
 		ret = rcm_sync_complete(door.id, RCM_SYNC_ADDRESS);
 	return rcm_door_leave(&door, ret);
 }
@@ -30,11 +31,12 @@ int rdma_resolve_addr(struct rdma_cm_id *id, struct sockaddr *src_addr, struct s
 int rdma_resolve_route(struct rdma_cm_id *id, int timeout_ms)
 {
 	struct rcm_door door = rcm_door_enter(id);
+	bool waits = rcm_door_waits(&door);
 	int ret = -EINVAL;
 
 	if (door.id)
 		ret = rcm_address_resolve_route(door.id, timeout_ms);
-	if (!ret)
+	if (!ret && waits)
 		ret = rcm_sync_complete(door.id, RCM_SYNC_ROUTE);
 	return rcm_door_leave(&door, ret);
 }
@@ -42,11 +44,12 @@ int rdma_resolve_route(struct rdma_cm_id *id, int timeout_ms)
 int rdma_connect(struct rdma_cm_id *id, struct rdma_conn_param *conn_param)
 {
 	struct rcm_door door = rcm_door_enter(id);
+	bool waits = rcm_door_waits(&door);
 	int ret = -EINVAL;
 
 	if (door.id)
 		ret = rcm_conn_connect(door.id, conn_param);
-	if (!ret)
+	if (!ret && waits)
 		ret = rcm_sync_complete(door.id, RCM_SYNC_CONNECT);
 	return rcm_door_leave(&door, ret);
 }
@@ -84,13 +87,14 @@ int rdma_get_request(struct rdma_cm_id *listen, struct rdma_cm_id **id)
 int rdma_accept(struct rdma_cm_id *id, struct rdma_conn_param *conn_param)
 {
 	struct rcm_door door = rcm_door_enter(id);
+	bool waits = rcm_door_waits(&door);
 	int ret = -EINVAL;
 
 	if (door.id)
 		ret = rcm_conn_accept(door.id, conn_param);
 	if (!ret && rcm_id_is_ud(door.id))
 		rcm_sync_ack(door.id);
-	else if (!ret)
+	else if (!ret && waits)
 		ret = rcm_sync_complete(door.id, RCM_SYNC_CONNECT);
 	return rcm_door_leave(&door, ret);
 }
@@ -125,11 +129,12 @@ int rdma_notify(struct rdma_cm_id *id, enum ibv_event_type event)
 int rdma_disconnect(struct rdma_cm_id *id)
 {
 	struct rcm_door door = rcm_door_enter(id);
+	bool waits = rcm_door_waits(&door);
 	int ret = -EINVAL;
 
 	if (door.id)
 		ret = rcm_conn_disconnect(door.id);
-	if (!ret)
+	if (!ret && waits)
 		ret = rcm_conn_complete_disconnect(door.id);
 	return rcm_door_leave(&door, ret);
 }

@@ -12,6 +12,11 @@ struct rcm_door rcm_door_enter(struct rdma_cm_id *id)
 	return (struct rcm_door){ .id = own, .cancel_state = rcm_enter() };
 }
 
+bool rcm_door_waits(const struct rcm_door *door)
+{
+	return door->id && rcm_id_is_sync(door->id);
+}
+
 int rcm_door_leave(struct rcm_door *door, int ret)
 {
 	rcm_id_put(door->id);

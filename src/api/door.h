@@ -2,6 +2,8 @@
 /* The door of the public calls on an id: each takes a reference first and gives it back last. */
 #pragma once
 
+#include <stdbool.h>
+
 struct rcm_id;
 struct rdma_cm_id;
 
@@ -14,6 +16,10 @@ struct rcm_door {
 /* First in a public call on an id (NULL too): from here on it stays whole, whoever destroys it. Nothing else in api/
  * may look at the application's id; scripts/check-door proves it. */
 struct rcm_door rcm_door_enter(struct rdma_cm_id *id);
+
+/* Asked first in a call that waits on a synchronous id: of an id that becomes one meanwhile, what the call started may
+ * have come already, to the channel that it was on. */
+bool rcm_door_waits(const struct rcm_door *door);
 
 /* Last in a public call on an id: as rcm_leave(), which tells of ret. */
 int rcm_door_leave(struct rcm_door *door, int ret);

@@ -7,11 +7,12 @@
 #include "api/door.h"
 #include "cm/sync.h"
 
-static int mcast_join(struct rcm_id *id, const struct sockaddr *addr, uint16_t flags, void *context)
+static int mcast_join(const struct rcm_door *door, const struct sockaddr *addr, uint16_t flags, void *context)
 {
-	int ret = rcm_mcast_join(id, addr, flags, context);
+	bool waits = rcm_door_waits(door);
+	int ret = rcm_mcast_join(door->id, addr, flags, context);
 
-	return ret ? ret : rcm_sync_complete(id, RCM_SYNC_MCAST);
+	return ret || !waits ? ret : rcm_sync_complete(door->id, RCM_SYNC_MCAST);
 }
 
 int rdma_join_multicast(struct rdma_cm_id *id, struct sockaddr *addr, void *context)
@@ -20,11 +21,11 @@ int rdma_join_multicast(struct rdma_cm_id *id, struct sockaddr *addr, void *cont
 	int ret = -EINVAL;
 
 	if (door.id && addr)
-		ret = mcast_join(door.id, addr, RDMA_MC_JOIN_FLAG_FULLMEMBER, context);
+		ret = mcast_join(&door, addr, RDMA_MC_JOIN_FLAG_FULLMEMBER, context);
 	return rcm_door_leave(&door, ret);
 }
 
-static int mcast_join_ex(struct rcm_id *id, const struct rdma_cm_join_mc_attr_ex *attr, void *context)
+static int mcast_join_ex(const struct rcm_door *door, const struct rdma_cm_join_mc_attr_ex *attr, void *context)
 {
 	uint32_t flags = RDMA_MC_JOIN_FLAG_FULLMEMBER;
 
@@ -36,14 +37,14 @@ static int mcast_join_ex(struct rcm_id *id, const struct rdma_cm_join_mc_attr_ex
 		flags = attr->join_flags;
 	if (flags >= RDMA_MC_JOIN_FLAG_RESERVED)
 		return -EINVAL;
-	return mcast_join(id, attr->addr, (uint16_t)flags, context);
+	return mcast_join(door, attr->addr, (uint16_t)flags, context);
 }
 
 int rdma_join_multicast_ex(struct rdma_cm_id *id, struct rdma_cm_join_mc_attr_ex *mc_join_attr, void *context)
 {
 	struct rcm_door door = rcm_door_enter(id);
 
-	return rcm_door_leave(&door, door.id && mc_join_attr ? mcast_join_ex(door.id, mc_join_attr, context) :
+	return rcm_door_leave(&door, door.id && mc_join_attr ? mcast_join_ex(&door, mc_join_attr, context) :
 				     -EINVAL);
 }
 

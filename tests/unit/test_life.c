@@ -352,6 +352,34 @@ static void test_channel_that_goes_needs_no_descriptor_for_events_of_ours(void *
 	rcm_id_put(id);
 }
 
+static void *run_free(void *arg)
+{
+	(void)arg;
+	atomic_store(&result, rcm_id_migrate(id, NULL));
+	return NULL;
+}
+
+static void free_before_disconnect(uint32_t command)
+{
+	if (command != RDMA_USER_CM_CMD_DISCONNECT || rcm_id_is_sync(id))
+		return;
+	start(run_free);
+	while (!rcm_id_is_sync(id))
+		sched_yield();
+}
+
+/* Its event may have been taken from the channel that the id was on. */
+static void test_call_on_an_id_that_becomes_synchronous_meanwhile_does_not_wait(void **state)
+{
+	(void)state;
+	id = rcm_world_id(RDMA_PS_TCP);
+	rcm_fake_ucma_before(free_before_disconnect);
+	assert_int_equal(rdma_disconnect(&id->pub), 0);
+	rcm_fake_ucma_before(NULL);
+	assert_int_equal(finish(), 0);
+	assert_int_equal(rcm_id_destroy(id), 0);
+}
+
 /* ---- A listener that goes under a request ---- */
 
 static void destroy_before_query(uint32_t command)
@@ -520,6 +548,7 @@ int main(void)
 		TEST(test_wait_for_a_request_ends_when_the_listener_is_destroyed),
 		TEST(test_event_of_a_wait_is_not_left_in_an_id_being_destroyed),
 		TEST(test_channel_that_goes_needs_no_descriptor_for_events_of_ours),
+		TEST(test_call_on_an_id_that_becomes_synchronous_meanwhile_does_not_wait),
 		TEST(test_request_to_a_listener_being_destroyed_is_dropped),
 		TEST(test_group_left_by_two_threads_is_left_once),
 		TEST(test_group_left_waits_for_the_ack_of_its_event),
