@@ -217,6 +217,7 @@ static int client_service(struct rcm_sa *sa, const struct rcm_sa_service_query *
 		return ret;
 	query->service = *q;
 	rcm_wire_ask_service(q, query->txn.mad);
+	query->txn.renews = true;
 	*ret_query = query;
 	rcm_txn_start(link, &query->txn, q->deadline, client_service_done);
 	return 0;

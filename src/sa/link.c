@@ -314,9 +314,11 @@ int rcm_link_look_again(struct rcm_link *link, bool in_doubt)
 		ret = link->ops->address(link->umad, in_doubt, &link->address);
 	if (ret)
 		return ret;
-	if (before && before != link->address.lid)
+	if (before && before != link->address.lid) {
 		rcm_info("sa: the SM of %s/%u is at LID %u now", link->port.device, link->port.number,
 			 link->address.lid);
+		link->moved_at = rcm_clock_now();
+	}
 	link->address_until = rcm_clock_now() + ADDRESS_NS;
 	return 0;
 }

@@ -16,6 +16,7 @@
  * later the oftener there was none: an SA drops questions because it is flooded, and one that is slow answers each that
  * it was asked. BUSY means the same, said sooner. What was asked before is listened to on.
  */
+enum { MOVED_S = 10, NONE_MS = 300, STATUS_NO_RECORDS = 0x0300 };
 enum { FIRST_MS = 500, LISTEN_MS = 16000, TIMES_MAX = 3, BUSY_MS = 50, BUSY_TIMES_MAX = 5, LOST_MS = 20, LOST_MAX = 3 };
 
 static void timer_fired(struct rcm_timer *timer);
@@ -76,12 +77,35 @@ static void finish_local(struct rcm_txn *txn, int status)
 			   strerrordesc_np(-status));
 }
 
+/* How long ago the SM was found to be another, in seconds; a new one knows of what was published before only once
+ * that was published again. -1: not lately. */
+static int moved_ago(const struct rcm_link *link)
+{
+	uint64_t ago = rcm_clock_now() - link->moved_at;
+
+	return link->moved_at && ago < MOVED_S * RCM_NS_PER_S ? (int)(ago / RCM_NS_PER_S) : -1;
+}
+
+static void finish_none(struct rcm_txn *txn, uint16_t mad_status)
+{
+	int ago = moved_ago(txn->link);
+
+	if (ago < 0)
+		txn_finish(txn, -ENOENT, mad_status, "the SA has no such record");
+	else
+		txn_finish(txn, -ENOENT, mad_status,
+			   "the SA has no such record; the subnet manager changed %d s ago",
+			   ago);
+}
+
 static void finish_late(struct rcm_txn *txn)
 {
 	const struct rcm_sa_port *port = &txn->link->port;
 	unsigned lid = txn->link->address.lid;
 
-	if (txn->last_busy)
+	if (txn->last_none)
+		finish_none(txn, STATUS_NO_RECORDS);
+	else if (txn->last_busy)
 		txn_finish(txn, -EBUSY, 0x0001, "the SA at LID %u of port %s/%u was busy, asked %u times", lid,
 			   port->device, port->number, txn->sent);
 	else if (!txn->sent)
@@ -214,7 +238,23 @@ static void txn_busy(struct rcm_txn *txn)
 
 	txn->busy++;
 	txn->last_busy = true;
+	txn->last_none = false;
 	pause_for(txn, (uint64_t)BUSY_MS << times);
+}
+
+/* Of an SA that has just begun it may be there in a moment: it is asked again as long as there is time. */
+static void txn_none(struct rcm_txn *txn, uint16_t mad_status)
+{
+	uint64_t now = rcm_clock_now();
+
+	if (!txn->renews || moved_ago(txn->link) < 0 || txn->deadline == UINT64_MAX ||
+	    txn->deadline - now < NONE_MS * RCM_NS_PER_MS) {
+		finish_none(txn, mad_status);
+		return;
+	}
+	txn->last_none = true;
+	txn->last_busy = false;
+	pause_for(txn, NONE_MS);
 }
 
 void rcm_txn_answered(struct rcm_txn *txn, const uint8_t *mad, size_t len)
@@ -244,7 +284,7 @@ void rcm_txn_answered(struct rcm_txn *txn, const uint8_t *mad, size_t len)
 	case RCM_WIRE_NONE:
 		break;
 	}
-	txn_finish(txn, -ENOENT, outcome.mad_status, "the SA has no such record");
+	txn_none(txn, outcome.mad_status);
 }
 
 static void timer_fired(struct rcm_timer *timer)
@@ -273,7 +313,7 @@ void rcm_txn_start(struct rcm_link *link, struct rcm_txn *txn, uint64_t deadline
 	txn->deadline = deadline ? deadline : UINT64_MAX;
 	txn->done = done;
 	txn->sent = txn->silent = txn->busy = txn->lost = txn->held = 0;
-	txn->last_busy = false;
+	txn->last_busy = txn->last_none = false;
 	rcm_link_hold(link);
 	txn_queue(txn);
 	rcm_link_pump(link);

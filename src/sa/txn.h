@@ -38,6 +38,7 @@ struct rcm_link {
 	struct rcm_source source;
 	struct rcm_sa_address address;
 	uint64_t address_until;		/* ns; believed until then */
+	uint64_t moved_at;		/* ns; when the SM was found to be at another LID; 0: never */
 	struct rcm_slot slots[RCM_SA_SLOTS];	/* one agent's after the other's */
 	unsigned used;			/* slots */
 	unsigned stale;			/* MADs that take no place any more, and the kernel has still */
@@ -73,7 +74,8 @@ struct rcm_txn {
 	unsigned held;			/* slots: any of its MADs may be answered */
 	int failure;			/* where failed: -errno, to be told in the next turn */
 	unsigned sent, silent, busy, lost;	/* how often */
-	bool last_busy;			/* what the last attempt met */
+	bool last_busy, last_none;	/* what the last attempt met */
+	bool renews;			/* the caller's: a new SM is soon told of what it has none of */
 	uint8_t mad[RCM_MAD_SIZE];
 	rcm_txn_done_fn *done;
 };

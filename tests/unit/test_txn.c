@@ -349,6 +349,42 @@ static void test_txn_answer_without_records_is_enoent(void **state)
 	assert_int_equal(heard.mad_status, 0);
 }
 
+/* What was published before is there again in a moment. */
+static void test_txn_without_records_of_an_sm_that_just_began_is_asked_again(void **state)
+{
+	(void)state;
+	link.moved_at = rcm_clock_now();
+	txn.renews = true;
+	start(4000);
+	answer(0x0300);
+	assert_int_equal(heard.calls, 0);
+	pass_ms(600);
+	answer(0);
+	assert_int_equal(heard.status, 0);
+}
+
+static void test_txn_without_records_of_an_sm_that_began_lately_says_so(void **state)
+{
+	(void)state;
+	link.moved_at = rcm_clock_now() - 3 * RCM_NS_PER_S;
+	txn.renews = true;
+	start(1000);
+	for (unsigned i = 0; i < 1000 && !heard.calls; i++) {
+		if (rcm_fake_umad_unseen())
+			answer(0x0300);
+		pass_ms(1);
+	}
+	assert_int_equal(heard.status, -ENOENT);
+	assert_int_equal(heard.mad_status, 0x0300);
+	assert_non_null(strstr(heard.text, "the subnet manager changed 3 s ago"));
+	/* A path is had again only once a host is. */
+	heard.calls = 0;
+	txn.renews = false;
+	start(1000);
+	answer(0x0300);
+	assert_int_equal(heard.status, -ENOENT);
+}
+
 static void test_txn_answer_that_refuses_is_eio_and_its_status_kept(void **state)
 {
 	static const uint16_t statuses[] = { 0x0002, 0x0004, 0x000c, 0x001c, 0x0200, 0x0400, 0x0500, 0x0600, 0x0700 };
@@ -562,6 +598,8 @@ int main(void)
 		TEST(test_txn_answer_to_any_of_its_questions_counts),
 		TEST(test_txn_of_an_sa_known_to_be_slow_is_asked_again_later),
 		TEST(test_txn_met_with_busy_is_given_up_at_its_deadline_and_not_before),
+		TEST(test_txn_without_records_of_an_sm_that_just_began_is_asked_again),
+		TEST(test_txn_without_records_of_an_sm_that_began_lately_says_so),
 		TEST(test_txn_patience_is_not_always_the_same),
 		TEST(test_txn_met_with_silence_throughout_is_etimedout_at_the_deadline_and_never_enoent),
 		TEST(test_txn_busy_first_and_silent_then_is_etimedout),
