@@ -2,6 +2,7 @@
 /* A mutex whose holder can be asserted, with Clang's thread-safety annotations. Order: docs/locking.md. */
 #pragma once
 
+#include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -29,14 +30,35 @@ struct RCM_CAPABILITY rcm_lock {
 
 #define RCM_LOCK_INIT { .mutex = PTHREAD_MUTEX_INITIALIZER }
 
-void rcm_lock_init(struct rcm_lock *lock);
-void rcm_lock_done(struct rcm_lock *lock);
+/* Those that every call passes several times are inline. */
+static inline void rcm_lock_init(struct rcm_lock *lock)
+{
+	*lock = (struct rcm_lock)RCM_LOCK_INIT;
+}
 
-void rcm_lock_acquire(struct rcm_lock *lock) RCM_ACQUIRES(lock);
-void rcm_lock_release(struct rcm_lock *lock) RCM_RELEASES(lock);
+static inline void rcm_lock_done(struct rcm_lock *lock)
+{
+	pthread_mutex_destroy(&lock->mutex);
+}
+
+static inline void rcm_lock_acquire(struct rcm_lock *lock) RCM_ACQUIRES(lock) RCM_UNCHECKED
+{
+	pthread_mutex_lock(&lock->mutex);
+	atomic_store_explicit(&lock->owner, pthread_self(), memory_order_relaxed);
+}
+
+static inline void rcm_lock_release(struct rcm_lock *lock) RCM_RELEASES(lock) RCM_UNCHECKED
+{
+	atomic_store_explicit(&lock->owner, (pthread_t)0, memory_order_relaxed);
+	pthread_mutex_unlock(&lock->mutex);
+}
 
 /* Fails (assert) unless the calling thread holds the lock: first line of every *_locked function. */
-void rcm_lock_assert_held(struct rcm_lock *lock) RCM_ASSERTS(lock);
+static inline void rcm_lock_assert_held(struct rcm_lock *lock) RCM_ASSERTS(lock)
+{
+	(void)lock;
+	assert(atomic_load_explicit(&lock->owner, memory_order_relaxed) == pthread_self());
+}
 
 /* Waits on a condition under the lock, as pthread_cond_wait(). */
 void rcm_lock_wait(struct rcm_lock *lock, pthread_cond_t *cond) RCM_REQUIRES(lock);
