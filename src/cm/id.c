@@ -3,6 +3,7 @@
 #include "cm/id.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/log.h"
 #include "resolve/resolve.h"
@@ -10,10 +11,12 @@
 struct rcm_id *rcm_id_alloc(struct rcm_channel *channel, enum rdma_port_space ps,
 			    enum ibv_qp_type qp_type) RCM_UNCHECKED
 {
-	struct rcm_id *id = calloc(1, sizeof(*id));
+	struct rcm_id *id = malloc(sizeof(*id));
 
 	if (!id)
 		return NULL;
+	/* With memset() the compiler makes it calloc(), which passes by what this thread freed (glibc before 2.41). */
+	explicit_bzero(id, sizeof(*id));
 	id->pub.ps = ps;
 	id->pub.qp_type = qp_type;
 	id->pub.channel = &channel->pub;
@@ -21,7 +24,7 @@ struct rcm_id *rcm_id_alloc(struct rcm_channel *channel, enum rdma_port_space ps
 	atomic_init(&id->refs, 1);
 	rcm_lock_init(&id->lock);
 	rcm_lock_init(&id->queues);
-	pthread_cond_init(&id->changed, NULL);
+	id->changed = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
 	TAILQ_INIT(&id->undelivered);
 	id->options = (struct rcm_options){ .deadline_ms = RCM_DEADLINE_DEFAULT, .source = RCM_DNS_CONFIGURED };
 	return id;
@@ -100,12 +103,7 @@ struct rcm_channel *rcm_id_channel(struct rcm_id *id)
 
 bool rcm_id_is_sync(struct rcm_id *id)
 {
-	bool sync;
-
-	rcm_lock_acquire(&id->lock);
-	sync = id->sync;
-	rcm_lock_release(&id->lock);
-	return sync;
+	return id->sync;
 }
 
 bool rcm_id_is_ud(const struct rcm_id *id)
@@ -131,6 +129,12 @@ bool rcm_id_is_dead(struct rcm_id *id)
 	dead = id->dead;
 	rcm_lock_release(&id->lock);
 	return dead;
+}
+
+bool rcm_id_is_idle_locked(struct rcm_id *id)
+{
+	rcm_lock_assert_held(&id->lock);
+	return !id->commands[0] && !id->commands[1];
 }
 
 bool rcm_id_post_locked(struct rcm_id *id, struct rcm_event *event)

@@ -72,6 +72,7 @@ struct rcm_id {
 	atomic_uint unacked_of[RCM_EVENT_TYPES];	/* by type, for the trace */
 	atomic_uint awaiting;			/* how many of destroy and migrate wait for acks */
 	struct rcm_event_list undelivered;	/* under the lock of channel */
+	atomic_bool sync;			/* channel is its own: calls wait for their outcome; set under lock */
 	uint8_t stay;				/* 0 or 1 by turns; changed under lock and channel's, read under one */
 
 	struct rcm_lock lock;			/* never held over a system call that can block */
@@ -84,7 +85,6 @@ struct rcm_id {
 
 	/* Under lock. */
 	struct rcm_channel *channel RCM_GUARDED_BY(lock);	/* a reference; pub.channel shows it */
-	bool sync RCM_GUARDED_BY(lock);		/* channel is its own: calls wait for their outcome */
 	bool dead RCM_GUARDED_BY(lock);		/* being destroyed: nothing is queued for it any more */
 	bool bound RCM_GUARDED_BY(lock);	/* rcm_id_bind() succeeded */
 	struct rcm_sa_port port RCM_GUARDED_BY(lock);	/* InfiniBand port it is bound to; number 0: none known */
@@ -130,6 +130,9 @@ bool rcm_id_is_on(struct rcm_id *id, const struct rcm_channel *channel);
 
 /* Whether rcm_id_destroy() has begun. */
 bool rcm_id_is_dead(struct rcm_id *id);
+
+/* Whether no command for it is under way in the kernel. */
+bool rcm_id_is_idle_locked(struct rcm_id *id) RCM_REQUIRES(id->lock);
 
 /* Queues an event, taking it over; true. false: the id is being destroyed, and the event is still the caller's. */
 bool rcm_id_post(struct rcm_id *id, struct rcm_event *event);

@@ -8,32 +8,29 @@
 #include "cm/id.h"
 #include "cm/table.h"
 
-static void kernel_set_handle(struct rcm_id *id, uint32_t handle)
+/* Of an id that nobody else has yet: it needs no lock. */
+static void kernel_set_handle(struct rcm_id *id, uint32_t handle) RCM_UNCHECKED
 {
-	rcm_lock_acquire(&id->lock);
 	id->handle = handle;
 	id->has_handle = true;
-	rcm_lock_release(&id->lock);
 }
 
-int rcm_kernel_create(struct rcm_id *id)
+int rcm_kernel_create(struct rcm_id *id) RCM_UNCHECKED
 {
-	struct rcm_channel *channel = rcm_id_channel(id);
+	const struct rcm_ucma *ucma = &id->channel->ucma;
 	uint32_t handle;
-	int ret = 0;
+	int ret;
 
-	if (channel->ucma.fd < 0)
-		goto out;
+	if (ucma->fd < 0)
+		return 0;
 	ret = rcm_table_add(id, &id->uid);
 	if (ret)
-		goto out;
-	ret = rcm_ucma_create_id(&channel->ucma, id->uid, id->pub.ps, id->pub.qp_type, &handle);
+		return ret;
+	ret = rcm_ucma_create_id(ucma, id->uid, id->pub.ps, id->pub.qp_type, &handle);
 	if (ret)
 		rcm_table_remove(id->uid);
 	else
 		kernel_set_handle(id, handle);
-out:
-	rcm_channel_put(channel);
 	return ret;
 }
 
@@ -50,7 +47,7 @@ int rcm_kernel_adopt(struct rcm_id *id, uint32_t handle)
 static void kernel_wait_idle_locked(struct rcm_id *id) RCM_REQUIRES(id->lock)
 {
 	rcm_lock_assert_held(&id->lock);
-	while (id->commands[0] || id->commands[1])
+	while (!rcm_id_is_idle_locked(id))
 		rcm_lock_wait(&id->lock, &id->changed);
 }
 
@@ -63,22 +60,17 @@ static void kernel_destroy(const struct rcm_channel *channel, uint32_t handle)
 		rcm_info("DESTROY_ID of handle %u: errno %d", handle, -ret);
 }
 
-void rcm_kernel_end(struct rcm_id *id)
+/* Nothing changes a dead id's handle once no command is under way. */
+void rcm_kernel_end(struct rcm_id *id, const struct rcm_channel *channel, bool idle) RCM_UNCHECKED
 {
-	struct rcm_channel *channel;
-	uint32_t handle;
-	bool has;
-
 	rcm_table_remove(id->uid);
-	rcm_lock_acquire(&id->lock);
-	kernel_wait_idle_locked(id);
-	channel = rcm_channel_ref(id->channel);
-	has = id->has_handle;
-	handle = id->handle;
-	rcm_lock_release(&id->lock);
-	if (has)
-		kernel_destroy(channel, handle);
-	rcm_channel_put(channel);
+	if (!idle) {
+		rcm_lock_acquire(&id->lock);
+		kernel_wait_idle_locked(id);
+		rcm_lock_release(&id->lock);
+	}
+	if (id->has_handle)
+		kernel_destroy(channel, id->handle);
 }
 
 bool rcm_kernel_has(struct rcm_id *id)

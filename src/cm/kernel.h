@@ -10,7 +10,8 @@
 struct rcm_channel;
 struct rcm_id;
 
-/* Makes the kernel's id, where the channel that id is on has a kernel side: 0, -ENOMEM, what CREATE_ID said. */
+/* Makes the kernel's id, where the channel that id is on has a kernel side: 0, -ENOMEM, what CREATE_ID said. Here and
+ * in the next nobody else has id yet. */
 int rcm_kernel_create(struct rcm_id *id);
 
 /* Takes over a kernel's id that exists already, which doesn't know this one by uid before ACCEPT: 0, -ENOMEM. */
@@ -23,8 +24,9 @@ int rcm_kernel_adopt(struct rcm_id *id, uint32_t handle);
  */
 int rcm_kernel_renew(struct rcm_id *id);
 
-/* Waits for commands under way, then ends it; id is dead: no other command is given. Where there is none: nothing. */
-void rcm_kernel_end(struct rcm_id *id);
+/* Waits for commands under way, unless it was idle when it died, then ends it, on channel, where id stays. id is dead:
+ * no other command is given. Where there is none: nothing. */
+void rcm_kernel_end(struct rcm_id *id, const struct rcm_channel *channel, bool idle);
 
 /* Whether it has, or had, a kernel side. */
 bool rcm_kernel_has(struct rcm_id *id);

@@ -76,18 +76,30 @@ static bool life_holds_locked(struct rcm_id *id) RCM_REQUIRES(id->lock)
 	       id->pub.route.path_rec;
 }
 
+/* What a destroy finds when it begins. */
+struct life_end {
+	struct rcm_channel *channel;		/* a reference; a dead id stays on it */
+	bool sync;
+	bool holds;
+	bool idle;				/* no command is under way, and none will be */
+};
+
 /* False: it was dead before. */
-static bool life_begin_end(struct rcm_id *id, bool *ret_sync, bool *ret_holds)
+static bool life_begin_end(struct rcm_id *id, struct life_end *ret_end)
 {
 	bool was_dead;
 
 	rcm_lock_acquire(&id->lock);
 	was_dead = id->dead;
-	id->dead = true;
-	*ret_sync = id->sync;
-	*ret_holds = life_holds_locked(id);
-	/* A migration that waits for another is off. */
-	pthread_cond_broadcast(&id->changed);
+	if (!was_dead) {
+		id->dead = true;
+		*ret_end = (struct life_end){
+			.channel = rcm_channel_ref(id->channel), .sync = id->sync, .holds = life_holds_locked(id),
+			.idle = rcm_id_is_idle_locked(id),
+		};
+		/* A migration that waits for another is off. */
+		pthread_cond_broadcast(&id->changed);
+	}
 	rcm_lock_release(&id->lock);
 	return !was_dead;
 }
@@ -109,30 +121,28 @@ static void life_release(struct rcm_id *id)
 int rcm_id_destroy(struct rcm_id *id)
 {
 	struct rcm_event_list rest = TAILQ_HEAD_INITIALIZER(rest);
-	struct rcm_channel *channel;
-	bool sync, holds;
+	struct life_end end;
 
-	if (!life_begin_end(id, &sync, &holds))
+	if (!life_begin_end(id, &end))
 		return -EINVAL;
-	channel = rcm_id_channel(id);
-	if (sync)
-		rcm_channel_stop(channel);
+	if (end.sync)
+		rcm_channel_stop(end.channel);
 	/* Nothing of these comes to a dead id. */
-	if (holds) {
+	if (end.holds) {
 		rcm_lookup_abandon(id);
 		rcm_mcast_stop_all(id);
 	}
-	rcm_kernel_end(id);
-	rcm_channel_withdraw(channel, id, &rest);
+	rcm_kernel_end(id, end.channel, end.idle);
+	rcm_channel_withdraw(end.channel, id, &rest);
 	rcm_event_discard_all(&rest);
-	if (holds || sync)
+	if (end.holds || end.sync)
 		rcm_sync_ack(id);
 	rcm_id_wait_acked(id, 0);
 	rcm_id_wait_acked(id, 1);
 	life_release(id);
-	if (sync)
-		rcm_channel_close(channel);
-	rcm_channel_put(channel);
+	if (end.sync)
+		rcm_channel_close(end.channel);
+	rcm_channel_put(end.channel);
 	rcm_id_put(id);
 	return 0;
 }

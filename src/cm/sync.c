@@ -67,6 +67,8 @@ static struct rcm_channel *sync_channel(struct rcm_id *id)
 {
 	struct rcm_channel *channel = NULL;
 
+	if (!id->sync)
+		return NULL;
 	rcm_lock_acquire(&id->lock);
 	if (id->sync)
 		channel = rcm_channel_ref(id->channel);
