@@ -51,7 +51,7 @@ struct rcm_etc {
 	struct look *look;			/* under way; NULL: none */
 	bool known;				/* there is a configuration in force */
 	struct rcm_pick pick;
-	bool resolv_beyond_us, hosts_beyond_us;
+	bool hosts_beyond_us, sortlist;
 	struct rcm_stamp stamps[FILES];		/* of what is in force */
 	struct rcm_timer patience;
 	_Atomic(enum etc_state) state;
@@ -76,7 +76,7 @@ static int look_resolv(struct look *look)
 	int ret = rcm_resolv_read(look->files->resolv, &look->news.resolv);
 
 	if (!ret)
-		look->news.resolv_beyond_us = look->news.resolv->sortlist;
+		look->news.sortlist = look->news.resolv->sortlist;
 	return ret;
 }
 
@@ -165,7 +165,7 @@ static int look_start(struct rcm_etc *etc)
 	look->files = etc->files;
 	look->began = rcm_clock_now();
 	look->news.pick = etc->pick;
-	look->news.resolv_beyond_us = etc->resolv_beyond_us;
+	look->news.sortlist = etc->sortlist;
 	look->news.hosts_beyond_us = etc->hosts_beyond_us;
 	memcpy(look->stamps, etc->stamps, sizeof(look->stamps));
 	etc->look = look;
@@ -183,7 +183,7 @@ static void look_take(struct rcm_etc *etc, struct look *look)
 {
 	etc->known = true;
 	etc->pick = look->news.pick;
-	etc->resolv_beyond_us = look->news.resolv_beyond_us;
+	etc->sortlist = look->news.sortlist;
 	etc->hosts_beyond_us = look->news.hosts_beyond_us;
 	memcpy(etc->stamps, look->stamps, sizeof(etc->stamps));
 	etc->ops->changed(etc->arg, &look->news);

@@ -18,7 +18,8 @@ extern const struct rcm_etc_files rcm_etc_system;
 /* What a look has found. The receiver takes over what isn't NULL. */
 struct rcm_etc_news {
 	struct rcm_pick pick;
-	bool resolv_beyond_us, hosts_beyond_us;	/* only getaddrinfo() itself can honour what is there */
+	bool hosts_beyond_us;			/* only getaddrinfo() itself can honour what is there */
+	bool sortlist;				/* the same of resolv.conf, for who wants IPv4 addresses alone */
 	struct rcm_resolv *resolv;		/* NULL: as before */
 	struct rcm_hosts *hosts;		/* NULL: as before */
 	bool names_changed;			/* what a host's name means may be another thing now */

@@ -397,6 +397,11 @@ void rcm_names_configure(struct rcm_names *names, const enum rcm_pick_step steps
 	}
 }
 
+void rcm_names_rank(struct rcm_names *names, const struct rcm_policy *policy)
+{
+	rcm_srcaddr_rank(names->srcaddr, policy);
+}
+
 int rcm_names_start(struct rcm_names *names, const struct rcm_dns_query *query, rcm_dns_done_fn *done, void *arg,
 		    struct rcm_dns_lookup **ret_lookup)
 {

@@ -2,7 +2,7 @@
 /* Puts addresses in the order in which to try them, as getaddrinfo() of this host's libc does. Pure. */
 #pragma once
 
-#include "dns/dns.h"
+#include "dns/policy.h"
 
 /* A destination, and what is known of the way there. */
 struct rcm_order {
@@ -15,12 +15,12 @@ struct rcm_order {
 	unsigned given;			/* place in the answer: the last resort, which makes the order stable */
 };
 
-/* Destinations of the same class can't have different sources for what they are: their scope and label. */
+/* Destinations of the same class can't have different sources for what they are: their scope and label, as the kernel
+ * knows them, which reads no gai.conf. */
 unsigned rcm_order_class(const union rcm_dns_address *to);
 
 /*
- * Sorts by the ten rules of RFC 6724, section 6, with the policy table that glibc has built in, which is RFC 3484's
- * with rows for Teredo and unique local addresses, and with glibc's reading of rule 9 for IPv4: a prefix counts only
- * where source and destination are on one subnet.
+ * Sorts by the ten rules of RFC 6724, section 6, with glibc's reading of rule 9 for IPv4: a prefix counts only where
+ * source and destination are on one subnet.
  */
-void rcm_order_sort(struct rcm_order *orders, unsigned count);
+void rcm_order_sort(struct rcm_order *orders, unsigned count, const struct rcm_policy *policy);

@@ -46,16 +46,6 @@ static int take_nsswitch(char *line, void *arg)
 	return 0;
 }
 
-static int take_gai(char *line, void *arg)
-{
-	struct rcm_pick *pick = arg;
-
-	line += strspn(line, blanks);
-	if (*line && *line != '#')
-		pick->system = true;
-	return 0;
-}
-
 static int take_host(char *line, void *arg)
 {
 	struct rcm_pick *pick = arg;
@@ -68,11 +58,15 @@ static int take_host(char *line, void *arg)
 
 int rcm_pick_read(const struct rcm_pick_files *files, struct rcm_pick *ret_pick)
 {
-	struct rcm_pick pick = { 0 };
+	struct rcm_pick pick = { .policy = rcm_policy_default };
 	int err = rcm_lines_each(files->nsswitch, take_nsswitch, &pick);
 
 	if (!err)
-		err = rcm_lines_each(files->gai, take_gai, &pick);
+		err = rcm_policy_read(files->gai, &pick.policy);
+	if (err == -EFBIG) {
+		pick.system = true;
+		err = 0;
+	}
 	if (!err)
 		err = rcm_lines_each(files->host, take_host, &pick);
 	if (err)

@@ -3,7 +3,7 @@
  * for reading the files. */
 #pragma once
 
-#include <stdbool.h>
+#include "dns/policy.h"
 
 enum rcm_pick_step { RCM_PICK_END, RCM_PICK_FILES, RCM_PICK_DNS };
 enum { RCM_PICK_STEPS = 2 };
@@ -13,6 +13,7 @@ struct rcm_pick {
 	enum rcm_pick_step steps[RCM_PICK_STEPS];
 	bool hosts_line;			/* there is one; it may be empty */
 	bool multi;				/* host.conf(5): all lines of the hosts file count */
+	struct rcm_policy policy;		/* gai.conf(5) */
 };
 
 /* The files that decide. */
@@ -24,8 +25,8 @@ struct rcm_pick_files {
 
 /*
  * system is set where the hosts line is missing or has anything but one "files" and one "dns" at most (other modules,
- * actions in brackets), where gai.conf has any active line, and where HOSTALIASES is set. An empty hosts line is ours:
- * getaddrinfo() of glibc 2.36 reads behind an empty list. 0; or -EMFILE, -ENFILE, -ENOMEM, -EIO or what else a file
- * that is there could not be read for. One that isn't there, or may not be read, is an empty one.
+ * actions in brackets), where gai.conf has more lines than there is room for, and where HOSTALIASES is set. An empty
+ * hosts line is ours: getaddrinfo() of glibc 2.36 reads behind an empty list. 0; or -EMFILE, -ENFILE, -ENOMEM, -EIO or
+ * what else a file that is there could not be read for. One that isn't there, or may not be read, is an empty one.
  */
 int rcm_pick_read(const struct rcm_pick_files *files, struct rcm_pick *ret_pick);

@@ -27,7 +27,7 @@ struct rcm_resolv {
 	bool single_request;			/* the second family is asked for when the first is done */
 	bool reopen;				/* and from another port, if the same gave nothing */
 	bool no_tld_query;
-	bool sortlist;				/* there is one, which is left to glibc */
+	bool sortlist;				/* there is one, which glibc goes by for IPv4 addresses alone */
 };
 
 /* Reads the file and the environment; 0 or -errno. The caller owns the one reference. */

@@ -55,6 +55,7 @@ struct rcm_srcaddr {
 	bool choice;		/* which source is taken for IPv6 depends on the very address */
 	struct way *ways;
 	bool stale;
+	struct rcm_policy policy;
 };
 
 static bool same_address(const union rcm_dns_address *a, const union rcm_dns_address *b)
@@ -200,8 +201,15 @@ int rcm_srcaddr_open(struct rcm_srcaddr **ret_srcaddr)
 	srcaddr->monitor = fd;
 	srcaddr->udp4 = srcaddr->udp6 = -1;
 	srcaddr->stale = true;
+	srcaddr->policy = rcm_policy_default;
 	*ret_srcaddr = srcaddr;
 	return 0;
+}
+
+/* The ways that are known stay: the kernel doesn't go by it. */
+void rcm_srcaddr_rank(struct rcm_srcaddr *srcaddr, const struct rcm_policy *policy)
+{
+	srcaddr->policy = *policy;
 }
 
 void rcm_srcaddr_close(struct rcm_srcaddr *srcaddr)
@@ -344,7 +352,7 @@ void rcm_srcaddr_sort(struct rcm_srcaddr *srcaddr, union rcm_dns_address *addres
 		if (look_at(srcaddr, &orders[i]))
 			goto out;
 	}
-	rcm_order_sort(orders, count);
+	rcm_order_sort(orders, count, &srcaddr->policy);
 	for (unsigned i = 0; i < count; i++)
 		addresses[i] = orders[i].to;
 out:

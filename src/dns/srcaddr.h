@@ -2,13 +2,16 @@
 /* Asks the kernel which source address it would use for each destination, and puts destinations in order by it. */
 #pragma once
 
-#include "dns/dns.h"
+#include "dns/policy.h"
 
 struct rcm_srcaddr;
 
 /* 0 or -errno. One thread. */
 int rcm_srcaddr_open(struct rcm_srcaddr **ret_srcaddr);
 void rcm_srcaddr_close(struct rcm_srcaddr *srcaddr);
+
+/* How addresses rank from now on; at first as is built in. */
+void rcm_srcaddr_rank(struct rcm_srcaddr *srcaddr, const struct rcm_policy *policy);
 
 /* Learns what changed of the host's own addresses and routes since the last call: one system call where nothing did. To
  * be called now and then before a sort: once a turn of the loop. */

@@ -21,6 +21,7 @@ struct rcm_dns {
 	struct rcm_nss *nss;			/* NULL until needed */
 	struct rcm_services *services;
 	bool beyond_us;				/* only getaddrinfo() itself knows how */
+	bool sortlist;				/* and how to sort IPv4 addresses that were asked for alone */
 
 	struct rcm_lock lock;			/* what any thread may use */
 	struct rcm_hosts *hosts RCM_GUARDED_BY(lock);
@@ -35,6 +36,7 @@ static void hosts_publish(struct rcm_dns *dns, const struct rcm_etc_news *news)
 
 	rcm_lock_acquire(&dns->lock);
 	dns->hosts_first = !dns->beyond_us && news->pick.steps[0] == RCM_PICK_FILES;
+	rcm_srcaddr_rank(dns->srcaddr, &news->pick.policy);
 	if (news->hosts) {
 		old = dns->hosts;
 		dns->hosts = news->hosts;
@@ -51,7 +53,9 @@ static void system_changed(void *arg, struct rcm_etc_news *news)
 		rcm_services_forget(dns->services);
 	if (!news->names_changed)
 		return;
-	dns->beyond_us = news->pick.system || news->resolv_beyond_us || news->hosts_beyond_us;
+	dns->beyond_us = news->pick.system || news->hosts_beyond_us;
+	dns->sortlist = news->sortlist;
+	rcm_names_rank(dns->names, &news->pick.policy);
 	rcm_names_configure(dns->names, news->pick.steps, news->resolv,
 			    news->hosts ? rcm_hosts_get(news->hosts) : NULL);
 	hosts_publish(dns, news);
@@ -188,9 +192,10 @@ static int system_answer_now(struct rcm_dns *dns, const struct rcm_dns_query *qu
 static int system_start(struct rcm_dns *dns, const struct rcm_dns_query *query, rcm_dns_done_fn *done, void *arg,
 			struct rcm_dns_lookup **ret_lookup)
 {
+	bool beyond_us = dns->beyond_us || (dns->sortlist && query->family == AF_INET);
 	int ret = 0;
 
-	if (query->source != RCM_DNS_CONFIGURED || !dns->beyond_us)
+	if (query->source != RCM_DNS_CONFIGURED || !beyond_us)
 		return rcm_names_start(dns->names, query, done, arg, ret_lookup);
 	if (!dns->nss)
 		ret = rcm_nss_open(dns->loop, rcm_nss_ask, &dns->nss);

@@ -34,8 +34,8 @@ static bool is_before(struct rcm_order a, struct rcm_order b)
 	struct rcm_order one[2] = { a, b }, other[2] = { b, a };
 
 	one[1].given = other[1].given = 1;
-	rcm_order_sort(one, 2);
-	rcm_order_sort(other, 2);
+	rcm_order_sort(one, 2, &rcm_policy_default);
+	rcm_order_sort(other, 2, &rcm_policy_default);
 	return !memcmp(&one[0].to, &a.to, sizeof(a.to)) && !memcmp(&other[0].to, &a.to, sizeof(a.to));
 }
 
@@ -105,7 +105,7 @@ static void test_order_many_equal_ones_stay_as_given(void **state)
 		many[i] = make("198.51.100.1", "192.0.2.9", 24);
 		many[i].given = i;
 	}
-	rcm_order_sort(many, 500);
+	rcm_order_sort(many, 500, &rcm_policy_default);
 	for (unsigned i = 0; i < 500; i++)
 		assert_int_equal(many[i].given, i);
 }

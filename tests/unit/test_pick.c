@@ -94,11 +94,21 @@ static void test_pick_anything_else_is_the_system_s(void **state)
 			fail_msg("\"%s\"", lines[i]);
 }
 
-static void test_pick_active_line_in_gai_conf_is_the_system_s(void **state)
+static void test_pick_more_lines_in_gai_conf_than_we_keep_are_the_system_s(void **state)
 {
+	FILE *file;
+
 	(void)state;
 	assert_false(read_line("hosts: dns\n").system);
-	write_file(gai, "# precedence ::1/128 50\n  label ::1/128 0\n");
+	file = fopen(gai, "w");
+	assert_non_null(file);
+	/* One place is for what matches everything. */
+	for (int i = 1; i < RCM_POLICY_ROWS; i++)
+		fprintf(file, "label 2001:db8:%x::/48 %d\n", i, i);
+	fflush(file);
+	assert_false(read_pick(&files).system);
+	fprintf(file, "label 2001:db8::/48 0\n");
+	fclose(file);
 	assert_true(read_pick(&files).system);
 }
 
@@ -151,7 +161,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_pick_files_and_dns_in_either_order_or_alone_are_ours),
 		cmocka_unit_test(test_pick_anything_else_is_the_system_s),
-		cmocka_unit_test(test_pick_active_line_in_gai_conf_is_the_system_s),
+		cmocka_unit_test(test_pick_more_lines_in_gai_conf_than_we_keep_are_the_system_s),
 		cmocka_unit_test(test_pick_host_conf_multi_is_read),
 		cmocka_unit_test(test_pick_without_files_is_the_system_s),
 		cmocka_unit_test(test_pick_without_descriptors_is_an_error_and_changes_nothing),
