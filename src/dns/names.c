@@ -47,6 +47,7 @@ struct rcm_names {
 	struct rcm_hosts *hosts;
 	enum rcm_pick_step steps[RCM_PICK_STEPS];
 	struct name_list lists[NAME_STATES];
+	unsigned turns;			/* given to names that waited for a place */
 	struct rcm_timer pump;
 };
 
@@ -306,15 +307,23 @@ static int name_advance(struct name *name, bool may_ask)
 	}
 }
 
-/* What needs no name server waits for nobody; who does waits in order. */
+/* Whose turn it is to get a place; NULL: nobody waits. All that came before may be of a kind that is never answered. */
+static struct name *names_next(const struct rcm_names *names)
+{
+	const struct name_list *waiting = &names->lists[NAME_WAITING];
+
+	return names->turns % RCM_DNS_NEWEST ? TAILQ_FIRST(waiting) : TAILQ_LAST(waiting, name_list);
+}
+
+/* What needs no name server waits for nobody; who does waits in order, but for the share of the newest. */
 static void names_pump(struct rcm_timer *timer)
 {
 	struct rcm_names *names = rcm_container(timer, struct rcm_names, pump);
 	struct name_list *waiting = &names->lists[NAME_WAITING];
 	struct name *name;
 
-	while ((name = TAILQ_FIRST(waiting)) && !name_advance(name, true))
-		;
+	while ((name = names_next(names)) && !name_advance(name, true))
+		names->turns++;
 	while ((name = TAILQ_FIRST(&names->lists[NAME_FRESH])))
 		if (name_advance(name, TAILQ_EMPTY(waiting)))
 			name_move(name, NAME_WAITING);

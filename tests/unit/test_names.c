@@ -188,25 +188,69 @@ static void answer_in_order(unsigned from, unsigned to)
 	}
 }
 
+/* Those that wait for a place, from the oldest to the newest, and how many got one. */
+struct waiting {
+	unsigned oldest, behind_newest, turns;
+};
+
+/* As many of them get a place in this order. */
+static void answer_waiting(struct waiting *waiting, unsigned count)
+{
+	for (; count; count--) {
+		unsigned i = waiting->turns++ % RCM_DNS_NEWEST ? waiting->oldest++ : --waiting->behind_newest;
+
+		answer_in_order(i, i + 1);
+	}
+}
+
 static void test_names_without_room_wait_in_order_and_are_asked_when_there_is_some(void **state)
 {
+	struct waiting waiting = { .oldest = 100, .behind_newest = MANY };
 	static struct result r[MANY];
 
 	(void)state;
 	fake_families_room(100);
 	start_many(r, MANY);
-	for (unsigned i = 0; i < 3; i++) {
-		assert_int_equal(fake_families_out(), 100);
-		answer_in_order(i * 100, (i + 1) * 100);
+	answer_in_order(0, 100);
+	for (unsigned i = 0; i < 2; i++) {
 		turn();
+		assert_int_equal(fake_families_out(), 100);
+		answer_waiting(&waiting, 100);
 	}
+	turn();
 	for (unsigned i = 0; i < MANY; i++)
 		assert_int_equal(r[i].done, 1);
+}
+
+/* Those before it may all stay silent. */
+static void test_names_without_room_the_newest_has_a_share_of_the_places(void **state)
+{
+	struct waiting waiting = { .oldest = 99 + RCM_DNS_NEWEST, .behind_newest = MANY, .turns = RCM_DNS_NEWEST };
+	static struct result r[MANY], live;
+
+	(void)state;
+	fake_families_room(100);
+	start_many(r, MANY);
+	turn();
+	start(&live, "live.test");
+	turn();
+	assert_int_equal(fake_families_out(), 100);
+	fake_families_room(100 + RCM_DNS_NEWEST);
+	turn();
+	answer_in_order(0, 100);
+	fake_families_found(fake_families_take("live.test", AF_UNSPEC), "127.0.0.1", "::1");
+	assert_int_equal(live.done, 1);
+	answer_in_order(100, 99 + RCM_DNS_NEWEST);
+	/* And no more than that. */
+	fake_families_room(MANY);
+	turn();
+	answer_waiting(&waiting, MANY - waiting.oldest);
 }
 
 /* A4: what is on this host waits for no name server, nor for those who do. */
 static void test_names_of_the_hosts_file_go_before_those_that_wait_for_room(void **state)
 {
+	struct waiting waiting = { .oldest = 0, .behind_newest = MANY };
 	static struct result r[MANY], hosts, only;
 
 	(void)state;
@@ -220,7 +264,7 @@ static void test_names_of_the_hosts_file_go_before_those_that_wait_for_room(void
 	assert_int_equal(r[0].done, 0);
 	fake_families_room(MANY);
 	turn();
-	answer_in_order(0, MANY);
+	answer_waiting(&waiting, MANY);
 }
 
 static void test_names_without_room_the_loop_sleeps(void **state)
@@ -266,6 +310,7 @@ static void test_names_at_a_server_that_is_gone_are_asked_about_anew(void **stat
 
 static void test_names_cancelled_anywhere_are_not_completed(void **state)
 {
+	struct waiting waiting = { .oldest = 100, .behind_newest = MANY - 1 };
 	static struct result r[MANY];
 
 	(void)state;
@@ -278,7 +323,8 @@ static void test_names_cancelled_anywhere_are_not_completed(void **state)
 	fake_families_room(MANY);
 	turn();
 	assert_int_equal(fake_families_out(), MANY - 2);
-	answer_in_order(1, MANY - 1);
+	answer_in_order(1, 100);
+	answer_waiting(&waiting, MANY - 1 - 100);
 	assert_int_equal(r[0].done, 0);
 	assert_int_equal(r[1].done, 1);
 	assert_int_equal(r[MANY - 1].done, 0);
@@ -338,6 +384,7 @@ int main(void)
 		NAMES_TEST(test_names_half_an_answer_is_not_to_be_kept_and_says_what_is_missing),
 		NAMES_TEST(test_names_part_is_told_to_who_asks_and_the_lookup_goes_on),
 		NAMES_TEST(test_names_without_room_wait_in_order_and_are_asked_when_there_is_some),
+		NAMES_TEST(test_names_without_room_the_newest_has_a_share_of_the_places),
 		NAMES_TEST(test_names_of_the_hosts_file_go_before_those_that_wait_for_room),
 		NAMES_TEST(test_names_without_room_the_loop_sleeps),
 		NAMES_TEST(test_names_at_a_server_that_is_gone_are_asked_about_anew),
