@@ -185,7 +185,7 @@ static int reading_start(struct rcm_request *request)
 
 static void course_name(struct rcm_request *request)
 {
-	int ret = reading_start(request);
+	int ret = request->settled ? 1 : reading_start(request);
 
 	if (ret < 0)
 		course_fail(request, ret);
@@ -257,8 +257,21 @@ static void waiters_reset(struct rcm_engine *engine, struct rcm_waiters *waiters
 	}
 }
 
+/* Nothing has been read here. */
+static void requests_distrust(struct rcm_requests *requests)
+{
+	struct rcm_request *request;
+
+	STAILQ_FOREACH(request, requests, queued)
+		request->settled = false;
+}
+
 void rcm_course_reset(struct rcm_engine *engine)
 {
 	waiters_reset(engine, &engine->naming);
 	waiters_reset(engine, &engine->reading);
+	requests_distrust(&engine->backlog);
+	rcm_lock_acquire(&engine->box);
+	requests_distrust(&engine->posted);
+	rcm_lock_release(&engine->box);
 }

@@ -11,16 +11,18 @@
 #include "resolve/host.h"
 #include "resolve/key.h"
 
-/* The name back end, where it knows that its configuration is that of the host's files. */
-static struct rcm_dns *settled_dns(struct rcm_engine *engine)
+/* Looked once for a question: what changes after that changed after the call. */
+static struct rcm_dns *settled_dns(struct rcm_engine *engine, bool *settled)
 {
 	struct rcm_dns *dns = rcm_engine_dns(engine);
 
-	return dns && engine->backends.dns->is_settled(dns) ? dns : NULL;
+	*settled = dns && (*settled || engine->backends.dns->is_settled(dns));
+	return *settled ? dns : NULL;
 }
 
 /* 1: *ret_port is what the question's service means; -ENOENT: there is no such service; 0: not known here. */
-static int local_port(struct rcm_engine *engine, const struct rcm_question *question, uint16_t *ret_port)
+static int local_port(struct rcm_engine *engine, const struct rcm_question *question, uint16_t *ret_port,
+		      bool *settled)
 {
 	struct rcm_dns *dns;
 	int found;
@@ -31,7 +33,7 @@ static int local_port(struct rcm_engine *engine, const struct rcm_question *ques
 	found = rcm_service_number(question->service, ret_port);
 	if (found)
 		return found;
-	dns = settled_dns(engine);
+	dns = settled_dns(engine, settled);
 	if (!dns)
 		return 0;
 	return engine->backends.dns->service_now(dns, question->service,
@@ -55,34 +57,36 @@ static struct rcm_answer *local_kept(struct rcm_engine *engine, const struct rcm
 	return rcm_host_hand_out(engine, answer);
 }
 
-static struct rcm_answer *local_name(struct rcm_engine *engine, const struct rcm_question *question)
+static struct rcm_answer *local_name(struct rcm_engine *engine, const struct rcm_question *question, bool *settled)
 {
 	struct rcm_answer *answer = NULL;
 
-	if (!settled_dns(engine))
+	if (!settled_dns(engine, settled))
 		return NULL;
 	if (!question->fresh)
 		answer = local_kept(engine, question);
 	return answer ? answer : rcm_host_now(engine, question->node, question->hints.family, question->source);
 }
 
-struct rcm_answer *rcm_local_answer(struct rcm_engine *engine, const struct rcm_question *question, uint16_t *ret_port)
+struct rcm_answer *rcm_local_answer(struct rcm_engine *engine, const struct rcm_question *question, uint16_t *ret_port,
+				    bool *ret_settled)
 {
 	const struct rcm_hints *hints = &question->hints;
 	struct rcm_answer *answer;
 	int found;
 
+	*ret_settled = false;
 	if (hints->flags & RAI_SA)
 		return NULL;
 	if (!question->node && !question->service) {
 		*ret_port = 0;
 		return rcm_host_given(&question->dst, &hints->src);
 	}
-	found = local_port(engine, question, ret_port);
+	found = local_port(engine, question, ret_port, ret_settled);
 	if (found < 0)
 		return rcm_answer_fixed(RCM_ANSWER_NO_SERVICE);
 	if (!found)
 		return NULL;
 	answer = rcm_host_plain(engine, question->node, hints->family, hints->flags & RAI_PASSIVE);
-	return answer ? answer : local_name(engine, question);
+	return answer ? answer : local_name(engine, question, ret_settled);
 }

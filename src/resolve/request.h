@@ -45,6 +45,7 @@ struct rcm_request {
 	unsigned number;			/* as traces know it */
 	uint16_t port;				/* host order */
 	bool fresh;
+	bool settled;				/* when it was asked, the host's files were those in force */
 	bool service_is_name;			/* its port is to be looked up */
 	enum rcm_dns_source source;
 	rcm_outcome_fn *done;

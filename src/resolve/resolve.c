@@ -9,7 +9,7 @@
 
 /* What nobody has to be asked for is told here and now; true: it was. */
 static bool request_answer_now(struct rcm_engine *engine, const struct rcm_question *question, unsigned number,
-			       rcm_outcome_fn *done, void *arg)
+			       rcm_outcome_fn *done, void *arg, bool *ret_settled)
 {
 	struct rcm_about about = {
 		.node = question->node, .service = question->service, .sa = question->hints.flags & RAI_SA,
@@ -17,7 +17,7 @@ static bool request_answer_now(struct rcm_engine *engine, const struct rcm_quest
 	};
 	struct rcm_answer *answer;
 
-	answer = rcm_local_answer(engine, question, &about.port);
+	answer = rcm_local_answer(engine, question, &about.port, ret_settled);
 	if (!answer)
 		return false;
 	rcm_step_trace(number, RCM_STEP_HERE, "%s", question->node ? question->node : "no node");
@@ -32,10 +32,11 @@ int rcm_request_start(const struct rcm_question *question, rcm_outcome_fn *done,
 	struct rcm_engine *engine = rcm_engine_the();
 	unsigned number = rcm_engine_number(engine);
 	struct rcm_request *request;
+	bool settled;
 	int ret;
 
 	*ret_request = NULL;
-	if (request_answer_now(engine, question, number, done, arg))
+	if (request_answer_now(engine, question, number, done, arg, &settled))
 		return 0;
 	ret = rcm_resolver_start();
 	if (!ret)
@@ -43,6 +44,7 @@ int rcm_request_start(const struct rcm_question *question, rcm_outcome_fn *done,
 	if (ret)
 		return ret;
 	request->number = number;
+	request->settled = settled;
 	request->done = done;
 	request->arg = arg;
 	request->engine = engine;

@@ -135,11 +135,14 @@ static void released(struct rcm_wake *wake)
 
 /* ---- Configuration ---- */
 
+static unsigned looks;
+
 static bool is_reading(void)
 {
 	bool is;
 
 	pthread_mutex_lock(&lock);
+	looks++;
 	is = reading;
 	pthread_mutex_unlock(&lock);
 	return is;
@@ -556,8 +559,18 @@ unsigned rcm_fake_dns_under_way(void)
 void rcm_fake_dns_reset(void)
 {
 	pthread_mutex_lock(&lock);
-	started = cancelled = 0;
+	started = cancelled = looks = 0;
 	pthread_mutex_unlock(&lock);
+}
+
+unsigned rcm_fake_dns_looks(void)
+{
+	unsigned count;
+
+	pthread_mutex_lock(&lock);
+	count = looks;
+	pthread_mutex_unlock(&lock);
+	return count;
 }
 
 void rcm_fake_dns_wait_started(unsigned count)

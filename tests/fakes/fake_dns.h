@@ -33,6 +33,9 @@ void rcm_fake_dns_reset(void);
 /* Waits until that many lookups were started since the last reset. */
 void rcm_fake_dns_wait_started(unsigned count);
 
+/* How often somebody wanted to know whether they are, since the last reset. */
+unsigned rcm_fake_dns_looks(void);
+
 /* While on: the host's files are being read, and whoever asks waits until it is off. */
 void rcm_fake_dns_reading(bool on);
 

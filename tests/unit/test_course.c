@@ -204,6 +204,24 @@ static void test_course_waits_for_files_that_are_being_read_and_a_number_does_no
 	assert_int_equal(other.outcome.status, 0);
 }
 
+/* Each look is a system call. */
+static void test_course_looks_at_the_host_s_files_once_a_request(void **state)
+{
+	static const char *const names[] = { "asked.example", "asked.ttl60.example", "asked.ttl60.example",
+					     "here.local.example" };
+	struct rcm_question q;
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		q = rcm_question_name(names[i]);
+		q.service = "http";
+		rcm_fake_dns_reset();
+		assert_int_equal(rcm_asker_ask(&asker, &q), 0);
+		rcm_asker_done(&asker);
+		assert_int_equal(rcm_fake_dns_looks(), 1);
+	}
+}
+
 static void test_course_that_waits_for_files_keeps_its_deadline_and_can_be_cancelled(void **state)
 {
 	struct rcm_question q = rcm_question_name("reading.example");
@@ -394,6 +412,7 @@ int main(void)
 		T(test_course_answer_from_before_a_change_is_not_kept),
 		T(test_course_kept_answers_are_forgotten_at_a_change),
 		T(test_course_waits_for_files_that_are_being_read_and_a_number_does_not),
+		T(test_course_looks_at_the_host_s_files_once_a_request),
 		T(test_course_that_waits_for_files_keeps_its_deadline_and_can_be_cancelled),
 		T(test_course_whose_time_is_over_when_its_port_is_found_asks_nobody),
 #ifndef __SANITIZE_THREAD__
