@@ -7,6 +7,19 @@
 #include "name_asker.h"
 #include "test.h"
 
+static bool no_random;
+
+ssize_t __real_getrandom(void *bytes, size_t len, unsigned flags);
+ssize_t __wrap_getrandom(void *bytes, size_t len, unsigned flags);
+
+ssize_t __wrap_getrandom(void *bytes, size_t len, unsigned flags)
+{
+	if (!no_random)
+		return __real_getrandom(bytes, len, flags);
+	errno = EAGAIN;
+	return -1;
+}
+
 static void test_exchange_both_families_are_asked_together_from_one_port(void **state)
 {
 	struct name_server_question a, aaaa;
@@ -446,6 +459,26 @@ static void test_exchange_without_descriptors_is_told_as_such_and_asks_when_ther
 	check(&asked, RCM_DNS_FOUND, 1);
 }
 
+/* An id that can be guessed is worse than no name. */
+static void test_exchange_without_random_numbers_is_told_as_such_and_asks_when_there_are_some(void **state)
+{
+	static struct asked asked;
+	struct name_server_question q;
+
+	(void)state;
+	no_random = true;
+	ask(&asked, "first.test", AF_INET);
+	turn_twice();
+	no_random = false;
+	check(&asked, RCM_DNS_NORANDOM, 0);
+	name_server_assert_quiet();
+	ask(&asked, "second.test", AF_INET);
+	take(0, &q);
+	name_server_answer(&q);
+	turn();
+	check(&asked, RCM_DNS_FOUND, 1);
+}
+
 static void test_exchange_without_attempts_nobody_is_asked(void **state)
 {
 	struct asked asked;
@@ -529,6 +562,7 @@ int main(void)
 		SERVERS_TEST(test_exchange_ports_change_after_so_many_questions_and_ids_are_never_twice),
 		SERVERS_TEST(test_exchange_window_is_full_then_has_room_by_answers_or_by_patience),
 		SERVERS_TEST(test_exchange_without_descriptors_is_told_as_such_and_asks_when_there_are_some),
+		SERVERS_TEST(test_exchange_without_random_numbers_is_told_as_such_and_asks_when_there_are_some),
 		SERVERS_TEST(test_exchange_without_attempts_nobody_is_asked),
 		SERVERS_TEST(test_exchange_idle_keeps_no_sockets),
 		SERVERS_TEST(test_exchange_dropped_is_not_told_and_its_answer_is_for_nobody),

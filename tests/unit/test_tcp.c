@@ -3,6 +3,7 @@
 #include "dns/tcp.h"
 
 #include <errno.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -10,6 +11,17 @@
 #include "base/limits.h"
 #include "name_asker.h"
 #include "test.h"
+
+static unsigned quick_acks;
+
+int __real_setsockopt(int fd, int level, int option, const void *value, socklen_t len);
+int __wrap_setsockopt(int fd, int level, int option, const void *value, socklen_t len);
+
+int __wrap_setsockopt(int fd, int level, int option, const void *value, socklen_t len)
+{
+	quick_acks += level == IPPROTO_TCP && option == TCP_QUICKACK && *(const int *)value;
+	return __real_setsockopt(fd, level, option, value, len);
+}
 
 static void take_tcp(struct name_server_question *q)
 {
@@ -93,6 +105,26 @@ static void test_tcp_with_use_vc_nothing_goes_by_udp(void **state)
 }
 
 /* P9: octet by octet, and two messages in one piece. */
+/* The kernel takes it back by itself: it has to be asked for each time. */
+static void test_tcp_whatever_comes_is_acknowledged_at_once(void **state)
+{
+	static struct asked asked[2];
+	struct name_server_question q;
+
+	(void)state;
+	configure(1, "options use-vc\n");
+	for (unsigned i = 0; i < 2; i++) {
+		quick_acks = 0;
+		ask(&asked[i], "quick.test", AF_INET);
+		take_tcp(&q);
+		assert_int_equal(quick_acks, 0);
+		name_server_answer(&q);
+		turn();
+		check(&asked[i], RCM_DNS_FOUND, 1);
+		assert_in_range(quick_acks, 1, 4);
+	}
+}
+
 static void test_tcp_messages_are_put_together_from_any_pieces(void **state)
 {
 	static struct dns_message message;
@@ -316,6 +348,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		SERVERS_TEST(test_tcp_truncated_answers_are_asked_for_again_on_one_connection),
 		SERVERS_TEST(test_tcp_with_use_vc_nothing_goes_by_udp),
+		SERVERS_TEST(test_tcp_whatever_comes_is_acknowledged_at_once),
 		SERVERS_TEST(test_tcp_messages_are_put_together_from_any_pieces),
 		SERVERS_TEST(test_tcp_connection_that_ends_in_the_middle_has_its_questions_asked_again),
 		SERVERS_TEST(test_tcp_connection_that_ends_without_an_answer_fails_the_oldest_question),
