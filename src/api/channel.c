@@ -3,6 +3,7 @@
 #include "cm/channel.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <rdma/rai.h>
 #include <unistd.h>
 
@@ -43,7 +44,7 @@ int rdma_get_cm_event(struct rdma_event_channel *channel, struct rdma_cm_event *
 
 	if (!channel || !event)
 		return rcm_result(-EINVAL);
-	rcm_engine_enter();
+	pthread_setcancelstate(rcm_enter(), NULL);
 	ret = rcm_channel_get(rcm_channel_of(channel), &taken);
 	/* The channel was destroyed. A reader that was left waiting doesn't come back from librdmacm either: programs
 	 * whose main thread ends meanwhile, as rping, take an error for theirs. */

@@ -37,6 +37,7 @@ static int open_descriptors(struct rcm_channel *channel, bool sync) RCM_UNCHECKE
 
 	if (ret == -EMFILE || ret == -ENFILE || ret == -ENOMEM)
 		return ret;
+	channel->for_sync = sync;
 	if (ret || !sync)
 		return rcm_readiness_open(&channel->readiness, channel->ucma.fd, &channel->pub.fd);
 	channel->pub.fd = channel->ucma.fd;
@@ -262,14 +263,15 @@ int rcm_channel_take(struct rcm_channel *channel, uint32_t types, struct rcm_eve
 {
 	struct rcm_event_list nobodys = TAILQ_HEAD_INITIALIZER(nobodys);
 	struct rcm_event *event;
-	int ret = 0;
+	int ret;
 
 	rcm_lock_acquire(&channel->lock);
-	event = first_locked(channel, types);
+	ret = channel->closing ? -ECANCELED : 0;
+	event = ret ? NULL : first_locked(channel, types);
 	if (event && ++channel->takes % KERNEL_LOOK_EVERY == 0)
 		read_kernel_locked(channel);
 	while (!event && !ret) {
-		ret = channel->closing ? -ECANCELED : read_kernel_locked(channel);
+		ret = read_kernel_locked(channel);
 		event = first_locked(channel, types);
 	}
 	if (event) {
@@ -327,17 +329,17 @@ void rcm_channel_post(struct rcm_channel *channel, struct rcm_event *event)
 {
 	rcm_lock_acquire(&channel->lock);
 	rcm_channel_append_locked(channel, event);
-	if (channel->own_awaited)
+	for (unsigned i = 0; i < channel->own_awaited; i++)
 		sem_post(&channel->own);
 	if (!channel_call_takes(channel, event))
 		rcm_channel_show_locked(channel);
 	rcm_lock_release(&channel->lock);
 }
 
-void rcm_channel_await_own(struct rcm_channel *channel, bool awaited)
+void rcm_channel_await_own(struct rcm_channel *channel, int calls)
 {
 	rcm_lock_acquire(&channel->lock);
-	channel->own_awaited = awaited;
+	channel->own_awaited += (unsigned)calls;
 	rcm_lock_release(&channel->lock);
 }
 
@@ -397,7 +399,8 @@ void rcm_channel_leave(void *arg)
 	rcm_lock_release(&channel->lock);
 }
 
-/* A wait that was told of an event goes to read it, and must not wait there once that is gone with its id. */
+/* A wait that was told of an event goes to read it, and must not wait there once that is gone with its id. Readable
+ * until it is closed, or goes on: all that wait on the descriptor see it, but for those that found it bare. */
 void rcm_channel_stop(struct rcm_channel *channel)
 {
 	bool used;
@@ -405,17 +408,21 @@ void rcm_channel_stop(struct rcm_channel *channel)
 	rcm_lock_acquire(&channel->lock);
 	channel->closing = true;
 	used = channel->users;
+	if (used && !channel->bare)
+		rcm_readiness_show(&channel->readiness, channel->pub.fd);
 	for (unsigned i = 0; i < channel->users; i++)
 		sem_post(&channel->own);
 	rcm_lock_release(&channel->lock);
 	if (!used)
 		return;
-	rcm_rouse_begin();
+	if (channel->for_sync)
+		rcm_rouse_begin();
 	rcm_lock_acquire(&channel->lock);
 	while (channel->users)
 		rcm_lock_wait(&channel->lock, &channel->left);
 	rcm_lock_release(&channel->lock);
-	rcm_rouse_end();
+	if (channel->for_sync)
+		rcm_rouse_end();
 }
 
 void rcm_channel_resume(struct rcm_channel *channel)

@@ -23,6 +23,7 @@ struct rcm_channel {
 	struct rdma_event_channel pub;		/* first */
 	atomic_uint refs;			/* the application's, and one of each id on it */
 	struct rcm_ucma ucma;			/* fd -1: no kernel side */
+	bool for_sync;				/* made for a synchronous id; constant */
 	atomic_bool bare;			/* pub.fd is ucma.fd; changes to false, under lock, and never back */
 	sem_t own;				/* rung where own_awaited */
 	struct rcm_lock reading;		/* a reader of a bare descriptor at a time; leaf */
@@ -35,7 +36,7 @@ struct rcm_channel {
 	struct rcm_event_list nobodys RCM_GUARDED_BY(lock);	/* the kernel's, for ids that are gone: to be dropped */
 	struct rcm_kernel_event *spare RCM_GUARDED_BY(lock);	/* what the next kernel event is read into */
 	unsigned takes RCM_GUARDED_BY(lock);	/* since the kernel was looked at, while ours were waiting */
-	bool own_awaited RCM_GUARDED_BY(lock);	/* a synchronous call waits for an event of the library's own */
+	unsigned own_awaited RCM_GUARDED_BY(lock);	/* calls that wait for an event of the library's own */
 	struct rcm_readiness readiness RCM_GUARDED_BY(lock);
 	unsigned users RCM_GUARDED_BY(lock);	/* who wait on its descriptors, or use them without the lock */
 	bool closing RCM_GUARDED_BY(lock);	/* nobody comes to wait any more */
@@ -59,8 +60,8 @@ int rcm_channel_cover(struct rcm_channel *channel);
 /* Reads an event of the kernel's into the queue of a bare channel. 0, -EAGAIN: there is none; what GET_EVENT said. */
 int rcm_channel_read_bare(struct rcm_channel *channel);
 
-/* Whether posting rings channel->own from now on. */
-void rcm_channel_await_own(struct rcm_channel *channel, bool awaited);
+/* So many more calls wait on channel->own (1, -1): posting rings it once for each. */
+void rcm_channel_await_own(struct rcm_channel *channel, int calls);
 
 /* Ends the waits on it with -ECANCELED, and every later one: whoever waits on a descriptor that is closed would wait
  * for ever, or on somebody else's. Returns when they are gone. */

@@ -22,6 +22,18 @@ static int readiness_watch(int fd, int watched, uint64_t which, uint32_t events)
 	return epoll_ctl(fd, EPOLL_CTL_ADD, watched, &e) ? rcm_errno() : 0;
 }
 
+/* close(2) is a cancellation point, and locks may be held here. */
+static void readiness_close_fd(int fd)
+{
+	int cancel;
+
+	if (fd < 0)
+		return;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	close(fd);
+	pthread_setcancelstate(cancel, NULL);
+}
+
 int rcm_readiness_open(struct rcm_readiness *readiness, int kernel_fd, int *ret_fd)
 {
 	int due_fd = -1, ret = 0, fd = epoll_create1(EPOLL_CLOEXEC);
@@ -39,10 +51,8 @@ int rcm_readiness_open(struct rcm_readiness *readiness, int kernel_fd, int *ret_
 		*ret_fd = fd;
 		return 0;
 	}
-	if (due_fd >= 0)
-		close(due_fd);
-	if (fd >= 0)
-		close(fd);
+	readiness_close_fd(due_fd);
+	readiness_close_fd(fd);
 	return ret;
 }
 
@@ -54,7 +64,7 @@ int rcm_readiness_cover(struct rcm_readiness *readiness, int fd, atomic_int *ker
 		return rcm_errno();
 	ret = rcm_readiness_open(readiness, moved, &covering);
 	if (ret) {
-		close(moved);
+		readiness_close_fd(moved);
 		return ret;
 	}
 	fcntl(covering, F_SETFL, flags & O_NONBLOCK);
@@ -62,14 +72,13 @@ int rcm_readiness_cover(struct rcm_readiness *readiness, int fd, atomic_int *ker
 	/* Who gives the kernel a command meanwhile, to what isn't its number any more, looks here again. */
 	atomic_store(kernel_fd, moved);
 	dup3(covering, fd, O_CLOEXEC);
-	close(covering);
+	readiness_close_fd(covering);
 	return 0;
 }
 
 void rcm_readiness_close(struct rcm_readiness *readiness)
 {
-	if (readiness->due_fd >= 0)
-		close(readiness->due_fd);
+	readiness_close_fd(readiness->due_fd);
 	*readiness = (struct rcm_readiness)RCM_READINESS_CLOSED;
 }
 

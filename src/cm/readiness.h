@@ -7,7 +7,7 @@
 
 /*
  * An epoll descriptor over due_fd, an eventfd that is always up and that epoll looks at exactly while it is shown, and
- * the kernel's descriptor. None of it has a lock of its own: a caller at a time.
+ * the kernel's descriptor. None of it has a lock of its own: a caller at a time. None is a cancellation point.
  */
 struct rcm_readiness {
 	int due_fd;

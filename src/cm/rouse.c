@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Waking the threads of this process that wait on a channel. */
+/* Waking the threads of this process that wait on a bare descriptor. */
 #include "cm/rouse.h"
 
+#include <pthread.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -10,35 +11,60 @@
 #include "base/lock.h"
 
 static struct rcm_lock lock = RCM_LOCK_INIT;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static int rouse_fd RCM_GUARDED_BY(lock) = -1;
+static unsigned rousing RCM_GUARDED_BY(lock);
+static unsigned changes RCM_GUARDED_BY(lock);
 
-int rcm_rouse_fd(void)
+void rcm_rouse_begin_wait(struct rcm_rouse *rouse)
 {
-	int fd;
-
 	rcm_lock_acquire(&lock);
 	if (rouse_fd < 0)
-		rouse_fd = rcm_fds_add(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK | EFD_SEMAPHORE));
-	fd = rouse_fd < 0 ? -1 : rouse_fd;
+		rouse_fd = rcm_fds_add(eventfd(rousing ? 1 : 0, EFD_CLOEXEC | EFD_NONBLOCK));
+	*rouse = (struct rcm_rouse){ .fd = rouse_fd < 0 ? -1 : rouse_fd, .changes = changes };
 	rcm_lock_release(&lock);
-	return fd;
+}
+
+/* Not by polling on: the descriptor stays readable until those that are meant are gone, and a thread of a higher
+ * priority would leave them no processor. */
+void rcm_rouse_await_change(const struct rcm_rouse *rouse)
+{
+	int cancel;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	rcm_lock_acquire(&lock);
+	while (rousing && changes == rouse->changes)
+		rcm_lock_wait(&lock, &changed);
+	rcm_lock_release(&lock);
+	pthread_setcancelstate(cancel, NULL);
+}
+
+static void rouse_count(int by)
+{
+	eventfd_t value;
+	int cancel;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	rcm_lock_acquire(&lock);
+	rousing += (unsigned)by;
+	changes++;
+	if (rouse_fd >= 0 && rousing)
+		eventfd_write(rouse_fd, 1);
+	else if (rouse_fd >= 0)
+		eventfd_read(rouse_fd, &value);
+	pthread_cond_broadcast(&changed);
+	rcm_lock_release(&lock);
+	pthread_setcancelstate(cancel, NULL);
 }
 
 void rcm_rouse_begin(void)
 {
-	int fd = rcm_rouse_fd();
-
-	if (fd >= 0)
-		eventfd_write(fd, 1);
+	rouse_count(1);
 }
 
 void rcm_rouse_end(void)
 {
-	int fd = rcm_rouse_fd();
-	eventfd_t one;
-
-	if (fd >= 0)
-		eventfd_read(fd, &one);
+	rouse_count(-1);
 }
 
 static void rouse_fork_prepare(void) RCM_UNCHECKED
@@ -55,6 +81,8 @@ static void rouse_fork_parent(void) RCM_UNCHECKED
 static void rouse_fork_child(void) RCM_UNCHECKED
 {
 	rouse_fd = -1;
+	rousing = 0;
+	pthread_cond_init(&changed, NULL);
 	rcm_lock_release(&lock);
 }
 

@@ -1,11 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Waking the threads of this process that wait on a channel, whatever the channel's own descriptor says. */
+/* Waking the threads of this process that wait on a bare descriptor, which nothing of ours makes readable. */
 #pragma once
 
-/* What a wait polls beside the channel's descriptor: one for the process, made when first asked for. -1: no descriptor
- * is left for it. Readable: look whether the channel is still there to be waited for. */
-int rcm_rouse_fd(void);
+/* A wait that can be roused: begun before the look whether it is still wanted. */
+struct rcm_rouse {
+	int fd;					/* readable: look again whether it is; -1: none is left for it */
+	unsigned changes;
+};
 
-/* From the one to the other all such waits are ended, and begin again where they were not meant. Any thread. */
+/* fd is one for the process, made when first asked for. Any thread, as all of these. */
+void rcm_rouse_begin_wait(struct rcm_rouse *rouse);
+
+/* Of a wait that was roused and not meant: until there is reason to look again. No cancellation point. */
+void rcm_rouse_await_change(const struct rcm_rouse *rouse);
+
+/* From the one to the other all such waits are ended, and none stays asleep that has not looked since the first. */
 void rcm_rouse_begin(void);
 void rcm_rouse_end(void);

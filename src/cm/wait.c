@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
-#include <sched.h>
 #include <semaphore.h>
 #include <time.h>
 
@@ -14,15 +13,18 @@
 #include "base/log.h"
 #include "cm/rouse.h"
 
-/* Also where it was roused: then it is for another wait to end, or the channel was stopped. */
-static int wait_readable(int fd)
-{
-	struct pollfd p[] = { { .fd = fd, .events = POLLIN }, { .fd = rcm_rouse_fd(), .events = POLLIN } };
+/* A wait that can't be roused looks by itself. */
+enum { LOOK_MS = 100 };
 
-	if (poll(p, 2, -1) < 0)
+/* Also where it was roused: then it is for another wait to end, or the channel was stopped. */
+static int wait_readable(const struct rcm_channel *channel, const struct rcm_rouse *rouse)
+{
+	struct pollfd p[] = { { .fd = channel->pub.fd, .events = POLLIN }, { .fd = rouse->fd, .events = POLLIN } };
+
+	if (poll(p, 2, channel->for_sync && rouse->fd < 0 ? LOOK_MS : -1) < 0)
 		return rcm_errno();
 	if (p[1].revents && !p[0].revents)
-		sched_yield();
+		rcm_rouse_await_change(rouse);
 	return p[0].revents & POLLNVAL ? -EBADF : 0;
 }
 
@@ -60,13 +62,13 @@ static bool is_readable(int fd)
 	return poll(&p, 1, 0) == 1;
 }
 
-static int wait_used(struct rcm_channel *channel)
+static int wait_used(struct rcm_channel *channel, const struct rcm_rouse *rouse)
 {
 	bool blocking = is_blocking(channel->pub.fd);
 	int ret = 0;
 
 	if (blocking)
-		ret = wait_readable(channel->pub.fd);
+		ret = wait_readable(channel, rouse);
 	else if (!channel->bare)
 		ret = -EAGAIN;
 	if (ret || !channel->bare)
@@ -79,12 +81,17 @@ static int wait_used(struct rcm_channel *channel)
  * is cancelled meanwhile is no user of the channel any more. */
 static int wait_due(struct rcm_channel *channel)
 {
-	int ret = rcm_channel_use(channel);
+	struct rcm_rouse rouse = { .fd = -1 };
+	int ret;
 
+	/* Before the look whether the channel was stopped, lest nobody tells of that any more. */
+	if (channel->for_sync)
+		rcm_rouse_begin_wait(&rouse);
+	ret = rcm_channel_use(channel);
 	if (ret)
 		return ret;
 	pthread_cleanup_push(rcm_channel_leave, channel);
-	ret = wait_used(channel);
+	ret = wait_used(channel, &rouse);
 	pthread_cleanup_pop(1);
 	return ret;
 }
@@ -102,16 +109,23 @@ static void show_own(struct rcm_channel *channel)
 		rcm_info("no descriptor for events of our own: errno %d", -ret);
 }
 
+static void wait_put_channel(void *channel)
+{
+	rcm_channel_put(channel);
+}
+
 int rcm_channel_get(struct rcm_channel *channel, struct rcm_event **ret_event)
 {
 	int ret;
 
+	pthread_cleanup_push(wait_put_channel, rcm_channel_ref(channel));
 	while ((ret = take_delivered(channel, RCM_EVENTS_ALL, ret_event)) == -EAGAIN) {
 		show_own(channel);
 		ret = wait_due(channel);
 		if (ret)
 			break;
 	}
+	pthread_cleanup_pop(1);
 	return ret;
 }
 
@@ -158,13 +172,13 @@ int rcm_channel_get_own(struct rcm_channel *channel, uint32_t types, struct rcm_
 	int ret;
 
 	/* Before the look: what is posted after it rings. */
-	rcm_channel_await_own(channel, true);
+	rcm_channel_await_own(channel, 1);
 	while ((ret = take_delivered(channel, types, ret_event)) == -EAGAIN) {
 		ret = wait_own_due(channel);
 		if (ret)
 			break;
 	}
-	rcm_channel_await_own(channel, false);
+	rcm_channel_await_own(channel, -1);
 	rcm_channel_put_back_aside(channel);
 	return ret;
 }

@@ -126,6 +126,44 @@ static void test_sync_resolution_that_ends_before_the_wait_needs_none_either(voi
 	assert_true(channel->bare);
 }
 
+/* The next resolution may have begun before the call of the last is gone. */
+static void test_sync_call_that_goes_leaves_another_rung(void **state)
+{
+	(void)state;
+	rcm_channel_await_own(channel, 1);
+	rcm_channel_await_own(channel, 1);
+	rcm_channel_await_own(channel, -1);
+	rcm_fake_engine_immediate(true);
+	assert_int_equal(rcm_lookup_start(id, "host.test", NULL, NULL), 0);
+	assert_int_equal(sem_trywait(&channel->own), 0);
+	rcm_channel_await_own(channel, -1);
+	assert_int_equal(rcm_sync_complete(id, RCM_SYNC_NAMES), 0);
+}
+
+static void *cover_cancelled(void *arg)
+{
+	pthread_cancel(pthread_self());
+	*(int *)arg = rcm_channel_cover(channel);
+	pthread_testcancel();
+	return NULL;
+}
+
+static void test_sync_descriptor_is_changed_without_a_cancellation_point(void **state)
+{
+	pthread_t thread;
+	int ret = -1;
+	void *how;
+
+	(void)state;
+	assert_int_equal(pthread_create(&thread, NULL, cover_cancelled, &ret), 0);
+	assert_int_equal(pthread_join(thread, &how), 0);
+	assert_ptr_equal(how, PTHREAD_CANCELED);
+	assert_int_equal(ret, 0);
+	assert_false(channel->bare);
+	write_user(1);
+	get(RDMA_CM_EVENT_USER);
+}
+
 static void test_sync_resolution_of_its_asynchronous_time_shows(void **state)
 {
 	struct rcm_channel *other;
@@ -343,6 +381,8 @@ int main(void)
 		TEST(test_sync_call_waits_for_the_kernel_on_it),
 		TEST(test_sync_resolution_needs_no_descriptor),
 		TEST(test_sync_resolution_that_ends_before_the_wait_needs_none_either),
+		TEST(test_sync_call_that_goes_leaves_another_rung),
+		TEST(test_sync_descriptor_is_changed_without_a_cancellation_point),
 		TEST(test_sync_resolution_of_its_asynchronous_time_shows),
 		TEST(test_sync_kernel_event_is_got_without_more_descriptors),
 		TEST(test_sync_readers_of_one_event_wait_for_the_next_of_any_kind),
