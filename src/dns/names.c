@@ -42,7 +42,6 @@ struct rcm_names {
 	const struct rcm_families_ops *families;
 	struct rcm_servers servers;
 	struct rcm_srcaddr *srcaddr;
-	uint64_t followed_at;		/* turn of the loop */
 	struct rcm_resolv *resolv;
 	struct rcm_hosts *hosts;
 	enum rcm_pick_step steps[RCM_PICK_STEPS];
@@ -141,10 +140,8 @@ static void name_fail_for_us(struct name *name, enum rcm_dns_verdict verdict)
 
 static void names_sort(struct rcm_names *names, union rcm_dns_address *addresses, unsigned count)
 {
-	if (count > 1 && names->followed_at != names->loop->now) {
+	if (count > 1)
 		rcm_srcaddr_follow(names->srcaddr);
-		names->followed_at = names->loop->now;
-	}
 	rcm_srcaddr_sort(names->srcaddr, addresses, count);
 }
 
@@ -345,11 +342,13 @@ int rcm_names_open(struct rcm_loop *loop, const struct rcm_families_ops *familie
 	for (int i = 0; i < NAME_STATES; i++)
 		TAILQ_INIT(&names->lists[i]);
 	err = rcm_srcaddr_open(&names->srcaddr);
-	if (err)
+	if (err) {
 		rcm_names_close(names);
-	else
-		*ret_names = names;
-	return err;
+		return err;
+	}
+	rcm_srcaddr_watch(names->srcaddr, loop);
+	*ret_names = names;
+	return 0;
 }
 
 static bool name_is_at_lost_server(const struct name *name, const struct rcm_resolv *resolv)

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 
+#include "base/container.h"
 #include "base/err.h"
 #include "base/fds.h"
 #include "base/limits.h"
@@ -47,6 +48,8 @@ struct way {
 };
 
 struct rcm_srcaddr {
+	struct rcm_loop *loop;	/* NULL: nobody tells */
+	struct rcm_source told;	/* in the loop: nothing changed */
 	int monitor;		/* readable when an address, a route, a rule or a device of the host came or went */
 	int udp4, udp6;		/* -1: not open yet, or the family isn't there */
 	unsigned owns_count;
@@ -159,15 +162,32 @@ static int refresh(struct rcm_srcaddr *srcaddr)
 	return ret;
 }
 
+/* Once is enough until somebody wants to know: the routes of others must not keep us awake. */
+static void srcaddr_told(struct rcm_source *source, uint32_t events)
+{
+	(void)events;
+	rcm_source_remove(source);
+}
+
+void rcm_srcaddr_watch(struct rcm_srcaddr *srcaddr, struct rcm_loop *loop)
+{
+	srcaddr->loop = loop;
+}
+
 /* An overrun of the monitor (ENOBUFS) is news as well; only an empty one says that nothing changed. */
 void rcm_srcaddr_follow(struct rcm_srcaddr *srcaddr)
 {
 	char buf[4096];
 
+	if (srcaddr->told.loop && !srcaddr->stale)
+		return;
 	while (recv(srcaddr->monitor, buf, sizeof(buf), MSG_DONTWAIT) >= 0 || errno == ENOBUFS)
 		srcaddr->stale = true;
 	if (srcaddr->stale)
 		srcaddr->stale = refresh(srcaddr) != 0;
+	/* Where it can't be had in the loop it is looked at each time. */
+	if (srcaddr->loop && !srcaddr->told.loop)
+		(void)rcm_source_add(srcaddr->loop, &srcaddr->told, srcaddr->monitor, RCM_READABLE, srcaddr_told);
 }
 
 static int open_monitor(void)
@@ -216,6 +236,7 @@ void rcm_srcaddr_close(struct rcm_srcaddr *srcaddr)
 {
 	if (!srcaddr)
 		return;
+	rcm_source_remove(&srcaddr->told);
 	rcm_fds_close(srcaddr->monitor);
 	rcm_fds_close(srcaddr->udp4);
 	rcm_fds_close(srcaddr->udp6);

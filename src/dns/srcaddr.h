@@ -3,6 +3,7 @@
 #pragma once
 
 #include "dns/policy.h"
+#include "loop/loop.h"
 
 struct rcm_srcaddr;
 
@@ -13,8 +14,12 @@ void rcm_srcaddr_close(struct rcm_srcaddr *srcaddr);
 /* How addresses rank from now on; at first as is built in. */
 void rcm_srcaddr_rank(struct rcm_srcaddr *srcaddr, const struct rcm_policy *policy);
 
-/* Learns what changed of the host's own addresses and routes since the last call: one system call where nothing did. To
- * be called now and then before a sort: once a turn of the loop. */
+/* Has the loop tell of changes from now on: the calls are its thread's, and what changed before a turn began is told in
+ * it before its timers. */
+void rcm_srcaddr_watch(struct rcm_srcaddr *srcaddr, struct rcm_loop *loop);
+
+/* Learns what changed of the host's own addresses and routes since the last call. Where nothing did: one system call;
+ * none where the loop would have told. To be called before a sort. */
 void rcm_srcaddr_follow(struct rcm_srcaddr *srcaddr);
 
 /*

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <netdb.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "../unit/test.h"
 #include "asker.h"
@@ -92,6 +93,23 @@ static void test_source_names_that_no_host_can_have_as_getaddrinfo(void **state)
 	assert_non_null(strstr(ours.why, "was not asked: no host can have that name"));
 }
 
+/* In its own time, and while nobody asks: one time after another, as what tells of a change tells once. */
+static void test_source_addresses_of_the_host_that_change_change_the_order(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		asker_ask(&ours, "two.rai.test", AF_UNSPEC);
+		assert_string_equal(ours.text, "two.rai.test 2001:db8::1 2001:db8::2 192.0.2.1 192.0.2.2");
+		assert_int_equal(system("ip addr del 2001:db8::10/64 dev rai0"), 0);
+		asker_ask(&ours, "two.rai.test", AF_UNSPEC);
+		asker_libc(&theirs, "two.rai.test", AF_UNSPEC);
+		assert_string_equal(ours.text, theirs.text);
+		assert_string_equal(ours.text, "two.rai.test 192.0.2.1 192.0.2.2 2001:db8::1 2001:db8::2");
+		assert_int_equal(system("ip addr add 2001:db8::10/64 dev rai0 nodad &&"
+					"ip -6 route replace default via 2001:db8::1 dev rai0"), 0);
+	}
+}
+
 static void test_source_ttl_is_the_least_of_the_chain(void **state)
 {
 	(void)state;
@@ -110,6 +128,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_f6_source_name_with_four_addresses_gives_all_as_getaddrinfo),
 		cmocka_unit_test(test_source_every_name_of_the_zone_as_getaddrinfo),
 		cmocka_unit_test(test_source_names_that_no_host_can_have_as_getaddrinfo),
+		cmocka_unit_test(test_source_addresses_of_the_host_that_change_change_the_order),
 		cmocka_unit_test(test_source_ttl_is_the_least_of_the_chain),
 	};
 	int rc;
