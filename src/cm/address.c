@@ -130,25 +130,43 @@ static int address_send_route(struct rcm_id *id, int timeout_ms)
 }
 
 /* The application's view of where it goes, until the kernel's comes with the event. */
-static void address_set_destination(struct rcm_id *id, const union rcm_sockaddr *dst)
+struct destination {
+	union rcm_sockaddr addr;
+	bool due, under_way;			/* as in the id's chain */
+};
+
+static void address_swap_destination(struct rcm_id *id, struct destination *to)
 {
+	struct destination before = { .due = false };
+
 	rcm_lock_acquire(&id->lock);
-	memcpy(&id->pub.route.addr.dst_storage, dst, sizeof(*dst));
-	id->chain.address_due = false;
-	id->chain.under_way = false;
+	memcpy(&before.addr, &id->pub.route.addr.dst_storage, sizeof(before.addr));
+	before.due = id->chain.address_due;
+	before.under_way = id->chain.under_way;
+	memcpy(&id->pub.route.addr.dst_storage, &to->addr, sizeof(to->addr));
+	id->chain.address_due = to->due;
+	id->chain.under_way = to->under_way;
 	rcm_lock_release(&id->lock);
+	*to = before;
 }
 
 int rcm_address_resolve(struct rcm_id *id, const struct sockaddr *src, const struct sockaddr *dst,
 			   int timeout_ms)
 {
+	struct destination other = { .due = false };
 	union rcm_sockaddr from, to;
+	int ret;
 
 	if (!rcm_sockaddr_copy(&to, dst, 0) || (src && !rcm_sockaddr_copy(&from, src, 0)))
 		return -EAFNOSUPPORT;
 	/* Before the command: its event may be delivered by another thread before this one goes on. */
-	address_set_destination(id, &to);
-	return address_send(id, src ? &from : NULL, &to, timeout_ms);
+	other.addr = to;
+	address_swap_destination(id, &other);
+	ret = address_send(id, src ? &from : NULL, &to, timeout_ms);
+	/* Refused: a peer that the id has already stays what it was. */
+	if (ret)
+		address_swap_destination(id, &other);
+	return ret;
 }
 
 /* True where the address has to be resolved first: *ret_dst. */
@@ -183,14 +201,16 @@ static bool chain_end(struct rcm_id *id, int *ret_timeout_ms)
 
 int rcm_address_resolve_route(struct rcm_id *id, int timeout_ms)
 {
+	struct destination other = { .due = false };
 	union rcm_sockaddr dst;
 	int ret;
 
 	if (!chain_begin(id, timeout_ms, &dst))
 		return address_send_route(id, timeout_ms);
 	ret = address_send(id, NULL, &dst, timeout_ms);
+	other.addr = dst;
 	if (ret)
-		address_set_destination(id, &dst);
+		address_swap_destination(id, &other);
 	return ret;
 }
 

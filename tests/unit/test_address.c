@@ -99,6 +99,25 @@ static void test_address_refused_by_kernel_is_refused(void **state)
 	rcm_id_destroy(id);
 }
 
+/* The peer of a request that came in, say: a server logs it. */
+static void test_address_refused_leaves_the_peer_that_the_id_has(void **state)
+{
+	struct rcm_id *id = rcm_world_id(RDMA_PS_TCP);
+	struct sockaddr_storage before = id->pub.route.addr.dst_storage;
+	union rcm_sockaddr other;
+
+	(void)state;
+	assert_int_equal(before.ss_family, AF_INET);
+	id->chain.address_due = true;
+	assert_int_equal(rcm_sockaddr_parse("2001:db8::9", AF_INET6, &other), 1);
+	rcm_fake_step_error(rcm_fake_ucma_expect(RDMA_USER_CM_CMD_RESOLVE_ADDR), EINVAL);
+	assert_int_equal(rcm_address_resolve(id, NULL, &other.sa, 2000), -EINVAL);
+	assert_memory_equal(&id->pub.route.addr.dst_storage, &before, sizeof(before));
+	assert_true(id->chain.address_due);
+	id->chain.address_due = false;
+	rcm_id_destroy(id);
+}
+
 static void test_route_resolved_has_path_records(void **state)
 {
 	struct rcm_id *id = rcm_world_id(RDMA_PS_TCP);
@@ -310,6 +329,7 @@ int main(void)
 		T(test_address_error_keeps_its_status),
 		T(test_address_of_unknown_family_is_refused),
 		T(test_address_refused_by_kernel_is_refused),
+		T(test_address_refused_leaves_the_peer_that_the_id_has),
 		T(test_route_resolved_has_path_records),
 		T(test_route_whose_paths_cannot_be_read_is_an_error_event),
 		T(test_route_after_sa_answer_resolves_the_address_first),

@@ -158,6 +158,8 @@ static void test_get_request_leaves_another_event_with_the_listener(void **state
 	rcm_id_destroy(listener);
 }
 
+/* ASan takes what the cancelled calls left on the stack for poisoned still. */
+#ifndef __SANITIZE_ADDRESS__
 static void *get_request(void *listener)
 {
 	struct rdma_cm_id *id;
@@ -174,10 +176,6 @@ static void test_get_request_that_is_cancelled_holds_nothing(void **state)
 	void *result;
 
 	(void)state;
-#ifdef __SANITIZE_ADDRESS__
-	rcm_id_destroy(listener);
-	skip();		/* ASan takes what the cancelled calls left on the stack for poisoned still */
-#endif
 	assert_int_equal(pthread_create(&thread, NULL, get_request, &listener->pub), 0);
 	assert_int_equal(pthread_cancel(thread), 0);
 	assert_int_equal(pthread_join(thread, &result), 0);
@@ -186,6 +184,7 @@ static void test_get_request_that_is_cancelled_holds_nothing(void **state)
 	assert_int_equal(listener->refs, id_refs);
 	rcm_id_destroy(listener);
 }
+#endif
 
 static struct rcm_id *listening_endpoint(struct ibv_qp_init_attr *attr)
 {
@@ -245,7 +244,9 @@ int main(void)
 		T(test_get_request_of_asynchronous_listener_is_refused),
 		T(test_get_request_honours_o_nonblock),
 		T(test_get_request_leaves_another_event_with_the_listener),
+#ifndef __SANITIZE_ADDRESS__
 		T(test_get_request_that_is_cancelled_holds_nothing),
+#endif
 		T(test_get_request_of_endpoint_has_a_queue_pair),
 		T(test_get_request_without_queue_pair_is_rejected),
 	};
