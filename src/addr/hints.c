@@ -3,6 +3,7 @@
 #include "addr/hints.h"
 
 #include <errno.h>
+#include <netdb.h>
 #include <string.h>
 
 #include "addr/service.h"
@@ -126,6 +127,27 @@ int rcm_hints_check(const char *node, const char *service, const struct rdma_add
 	if (!ret)
 		*ret_hints = h;
 	return ret;
+}
+
+int rcm_hints_eai(const char *node, const char *service, const struct rdma_addrinfo *hints)
+{
+	struct rcm_hints h = { 0 };
+	union rcm_sockaddr number;
+	int datagram;
+
+	if (!hints || hints->ai_flags & (~KNOWN_FLAGS | RAI_SA) || !family_is_known(hints->ai_family))
+		return 0;
+	h.qp_type = hints->ai_qp_type;
+	h.port_space = hints->ai_port_space;
+	datagram = hints_are_datagram(&h);
+	/* A space that fits neither kind is one that nobody knows. */
+	if ((node || service) && datagram >= 0 && !space_fits(h.port_space, datagram) &&
+	    space_fits(h.port_space, !datagram))
+		return EAI_SOCKTYPE;
+	if (hints->ai_flags & RAI_NUMERICHOST && node && *node && strlen(node) <= RCM_NODE_MAX &&
+	    !rcm_sockaddr_parse(node, hints->ai_family, &number))
+		return EAI_NONAME;
+	return 0;
 }
 
 int rcm_hints_destination(const struct rdma_addrinfo *hints, union rcm_sockaddr *ret_dst)

@@ -21,5 +21,11 @@ struct rcm_hints {
 int rcm_hints_check(const char *node, const char *service, const struct rdma_addrinfo *hints,
 		    struct rcm_hints *ret_hints);
 
+/*
+ * The EAI_* code that getaddrinfo() has for what rcm_hints_check() refuses as -EINVAL, 0 where it has none: a node that
+ * is no number under RAI_NUMERICHOST, a type and a port space that no socket has.
+ */
+int rcm_hints_eai(const char *node, const char *service, const struct rdma_addrinfo *hints);
+
 /* The destination that hints hold; sa_family 0: none. 0, or -EINVAL: it is no address. */
 int rcm_hints_destination(const struct rdma_addrinfo *hints, union rcm_sockaddr *ret_dst);

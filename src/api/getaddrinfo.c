@@ -74,6 +74,8 @@ int rdma_getaddrinfo(const char *node, const char *service, const struct rdma_ad
 
 	if (res)
 		ret = rcm_hints_check(node, service, hints, &question.hints);
+	if (res && ret == -EINVAL)
+		eai = rcm_hints_eai(node, service, hints);
 	if (!ret && !node && !service)
 		ret = rcm_hints_destination(hints, &question.dst);
 	if (!ret)
