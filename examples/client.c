@@ -47,17 +47,41 @@ static void give_up(struct client *client)
 	client->done = client->failed = true;
 }
 
+static void id_renew(struct client *client)
+{
+	id_free(client);
+	id_make(client);
+}
+
+/* An address can fail at once, too: without a route to it, or a device on that route. */
 static void next_address(struct client *client)
 {
-	const struct rdma_addrinfo *address = client->next;
+	while (client->next) {
+		const struct rdma_addrinfo *address = client->next;
 
-	if (!address) {
-		give_up(client);
-		return;
+		client->next = address->ai_next;
+		if (rdma_resolve_addr(client->id, NULL, address->ai_dst_addr, STEP_MS) == 0)
+			return;
+		warn("rdma_resolve_addr");
+		id_renew(client);
 	}
-	client->next = address->ai_next;
-	if (rdma_resolve_addr(client->id, NULL, address->ai_dst_addr, STEP_MS))
-		err(3, "rdma_resolve_addr");
+	give_up(client);
+}
+
+/* An event said that the address failed: the next one is tried, with a new id. */
+static void address_failed(struct client *client, const char *text)
+{
+	warnx("%s", text);
+	id_renew(client);
+	next_address(client);
+}
+
+/* The same, said by a call that returned -1: no event follows. */
+static void call_failed(struct client *client, const char *call)
+{
+	warn("%s", call);
+	id_renew(client);
+	next_address(client);
 }
 
 static void addresses_arrived(struct client *client)
@@ -68,27 +92,38 @@ static void addresses_arrived(struct client *client)
 	next_address(client);
 }
 
-/* The id has a device and a route now. The buffer for the answer is posted before the peer can send one. */
-static void ask_for_connection(struct client *client)
+/* The buffer for the answer is posted before the peer can send one. NULL, or the call that failed. */
+static const char *make_ready(struct client *client)
 {
 	struct ibv_qp_init_attr attr = {
 		.cap = { .max_send_wr = 1, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1 },
 		.qp_type = IBV_QPT_RC,
 		.sq_sig_all = 1,
 	};
-	struct rdma_conn_param param = { .retry_count = 7, .rnr_retry_count = 7 };
 	struct rdma_cm_id *id = client->id;
 
 	if (rdma_create_qp(id, NULL, &attr))
-		err(3, "rdma_create_qp");
+		return "rdma_create_qp";
 	client->mr = rdma_reg_msgs(id, &client->buffers, sizeof(client->buffers));
 	if (!client->mr)
-		err(3, "rdma_reg_msgs");
-	if (ibv_req_notify_cq(id->recv_cq, 0) ||
-	    rdma_post_recv(id, NULL, client->buffers.in, MESSAGE_MAX, client->mr))
-		err(3, "rdma_post_recv");
-	if (rdma_connect(id, &param))
-		err(3, "rdma_connect");
+		return "rdma_reg_msgs";
+	if (ibv_req_notify_cq(id->recv_cq, 0))
+		return "ibv_req_notify_cq";
+	if (rdma_post_recv(id, NULL, client->buffers.in, MESSAGE_MAX, client->mr))
+		return "rdma_post_recv";
+	return NULL;
+}
+
+/* The id has a device and a route now. */
+static void ask_for_connection(struct client *client)
+{
+	struct rdma_conn_param param = { .retry_count = 7, .rnr_retry_count = 7 };
+	const char *call = make_ready(client);
+
+	if (!call && rdma_connect(client->id, &param))
+		call = "rdma_connect";
+	if (call)
+		call_failed(client, call);
 }
 
 static void send_message(struct client *client)
@@ -113,15 +148,6 @@ static void answer_arrived(struct client *client)
 		printf("%.*s\n", (int)wc.byte_len, client->buffers.in);
 }
 
-/* Says why, and tries the next address, with a new id. */
-static void address_failed(struct client *client, const char *text)
-{
-	warnx("%s", text);
-	id_free(client);
-	id_make(client);
-	next_address(client);
-}
-
 static void event_arrived(struct client *client)
 {
 	struct rdma_cm_event *event;
@@ -141,7 +167,7 @@ static void event_arrived(struct client *client)
 		break;
 	case RDMA_CM_EVENT_ADDR_RESOLVED:
 		if (rdma_resolve_route(client->id, STEP_MS))
-			err(3, "rdma_resolve_route");
+			call_failed(client, "rdma_resolve_route");
 		break;
 	case RDMA_CM_EVENT_ROUTE_RESOLVED:
 		ask_for_connection(client);
