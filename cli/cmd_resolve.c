@@ -14,6 +14,8 @@
 #include "cli.h"
 #include "words.h"
 
+#define SECONDS_MAX (UINT32_MAX / 1000)
+
 enum {
 	NODE_MAX = 253,		/* as rdma_resolve_addrinfo(3) has it */
 	SERVICE_NAME_MAX = 63,
@@ -58,8 +60,8 @@ static uint32_t read_timeout(struct argp_state *state, const char *arg)
 	double seconds = strtod(arg, &end);
 	double ms = ceil(seconds * 1000);	/* up: what isn't 0 must not become "never" */
 
-	if (end == arg || *end || !(ms >= 0 && ms < UINT32_MAX))
-		argp_error(state, "no number of seconds: '%s'", arg);
+	if (end == arg || *end || !(ms >= 0 && ms <= SECONDS_MAX * 1000.0))
+		argp_error(state, "no number of seconds from 0 to %u: '%s'", SECONDS_MAX, arg);
 	return (uint32_t)ms;
 }
 
@@ -164,6 +166,29 @@ static int fail(const char *what, const char *why, enum cli_exit status)
 	return status;
 }
 
+/* Prints the object, and tells its own failure, else the status as it was. */
+static int print_json(const struct cli_report *report, int status)
+{
+	int rc = cli_print_json(stdout, report);
+
+	if (rc == 0 && fflush(stdout) != 0)
+		rc = -errno;
+	return rc < 0 ? fail("printing", strerror(-rc), CLI_FAILED) : status;
+}
+
+/* Nothing could be asked: with --json the object says so like any other failure. */
+static int fail_unasked(const struct resolve *r, const char *what, const char *why, int error)
+{
+	struct cli_answer answer = { .port = r->port, .status = error };
+	const struct cli_report report = {
+		.node = r->node, .service = r->sa ? r->sa : r->service, .sa = r->sa, .answers = &answer, .count = 1,
+	};
+
+	fail(what, why, CLI_FAILED);
+	snprintf(answer.text, sizeof(answer.text), "%s: %s", what, why);
+	return r->json ? print_json(&report, CLI_FAILED) : CLI_FAILED;
+}
+
 /* Which ports to ask through: how many, or minus the exit status. */
 static int choose_ports(const struct resolve *r, struct cli_port ports[CLI_PORTS_MAX])
 {
@@ -171,7 +196,7 @@ static int choose_ports(const struct resolve *r, struct cli_port ports[CLI_PORTS
 
 	if (!r->port) {
 		count = cli_ports_active(ports, CLI_PORTS_MAX);
-		return count > 0 ? count : -fail(r->sa, "this host has no active InfiniBand port", CLI_FAILED);
+		return count > 0 ? count : -fail_unasked(r, r->sa, "this host has no active InfiniBand port", -ENODEV);
 	}
 	switch (cli_port_find(r->port, ports)) {
 	case 0:
@@ -179,9 +204,9 @@ static int choose_ports(const struct resolve *r, struct cli_port ports[CLI_PORTS
 	case -EINVAL:
 		return -fail(r->port, "neither DEVICE/PORT nor a GID", CLI_USAGE);
 	case -EPROTOTYPE:
-		return -fail(r->port, "not an InfiniBand port: no SA to ask", CLI_FAILED);
+		return -fail_unasked(r, r->port, "not an InfiniBand port: no SA to ask", -EPROTOTYPE);
 	default:
-		return -fail(r->port, "no such port", CLI_FAILED);
+		return -fail_unasked(r, r->port, "no such port", -ENODEV);
 	}
 }
 
@@ -230,17 +255,14 @@ static int print(const struct resolve *r, const struct cli_question *question, c
 		.node = question->node, .service = question->service, .sa = r->sa,
 		.answers = answers, .count = question->places,
 	};
-	int rc = 0;
 
 	for (size_t i = 0; i < report.count; i++)
 		complain(report.node ? report.node : report.service, &answers[i]);
 	if (r->json)
-		rc = cli_print_json(stdout, &report);
-	else
-		cli_print_text(stdout, &report);
-	if (rc == 0 && fflush(stdout) != 0)
-		rc = -errno;
-	return rc < 0 ? fail("printing", strerror(-rc), CLI_FAILED) : (int)verdict(answers, report.count);
+		return print_json(&report, (int)verdict(answers, report.count));
+	cli_print_text(stdout, &report);
+	return fflush(stdout) == 0 ? (int)verdict(answers, report.count) :
+				     fail("printing", strerror(errno), CLI_FAILED);
 }
 
 static int resolve(const struct resolve *r)
@@ -262,7 +284,7 @@ static int resolve(const struct resolve *r)
 	}
 	rc = cli_ask(&question, answers, &step);
 	if (rc < 0)
-		return fail(step, rc == -ENODEV ? no_device : strerror(-rc), CLI_FAILED);
+		return fail_unasked(r, step, rc == -ENODEV ? no_device : strerror(-rc), rc);
 	rc = print(r, &question, answers);
 	cli_answers_free(answers, question.places);
 	return rc;
@@ -283,6 +305,6 @@ int cli_resolve(int argc, char **argv)
 		return CLI_FAILED;
 	/* Names resolve where there is no RDMA device, too; a user that set the variable knows better. */
 	if (setenv("RAI_DEVICELESS", "1", 0) < 0)
-		return fail("environment", strerror(errno), CLI_FAILED);
+		return fail_unasked(&r, "environment", strerror(errno), -errno);
 	return resolve(&r);
 }
