@@ -5,14 +5,14 @@
 #include <errno.h>
 #include <pthread.h>
 
-#include "resolve/resolve.h"
+#include "cm/adopt.h"
 
 int rcm_enter(void)
 {
 	int cancel_state;
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
-	rcm_engine_enter();
+	rcm_adopt_enter();
 	return cancel_state;
 }
 

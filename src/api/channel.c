@@ -9,11 +9,11 @@
 
 #include "api/api.h"
 #include "api/door.h"
+#include "cm/adopt.h"
 #include "cm/id.h"
 #include "cm/local.h"
 #include "cm/sync.h"
 #include "cm/wait.h"
-#include "resolve/resolve.h"
 
 struct rdma_event_channel *rdma_create_event_channel(void)
 {
@@ -33,6 +33,8 @@ void rdma_destroy_event_channel(struct rdma_event_channel *channel)
 {
 	int state = rcm_enter();
 
+	if (channel)
+		rcm_adopt_channel_to_end(rcm_channel_of(channel));
 	rcm_channel_close(channel ? rcm_channel_of(channel) : NULL);
 	rcm_leave(state, 0);
 }
@@ -40,11 +42,14 @@ void rdma_destroy_event_channel(struct rdma_event_channel *channel)
 int rdma_get_cm_event(struct rdma_event_channel *channel, struct rdma_cm_event **event)
 {
 	struct rcm_event *taken;
-	int ret;
+	int state, ret;
 
 	if (!channel || !event)
 		return rcm_result(-EINVAL);
-	pthread_setcancelstate(rcm_enter(), NULL);
+	state = rcm_enter();
+	ret = rcm_adopt_channel(rcm_channel_of(channel));
+	if (rcm_leave(state, ret))
+		return -1;
 	ret = rcm_channel_get(rcm_channel_of(channel), &taken);
 	/* The channel was destroyed. A reader that was left waiting doesn't come back from librdmacm either: programs
 	 * whose main thread ends meanwhile, as rping, take an error for theirs. */

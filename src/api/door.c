@@ -3,13 +3,28 @@
 #include "api/door.h"
 
 #include "api/api.h"
+#include "cm/adopt.h"
 #include "cm/id.h"
 
 struct rcm_door rcm_door_enter(struct rdma_cm_id *id)
 {
 	struct rcm_id *own = id ? rcm_id_ref(rcm_id_of(id)) : NULL;
+	struct rcm_door door = { .id = own, .cancel_state = rcm_enter() };
 
-	return (struct rcm_door){ .id = own, .cancel_state = rcm_enter() };
+	/* Where it can't be yet, the call does what it can. */
+	if (own)
+		rcm_adopt_id(own);
+	return door;
+}
+
+struct rcm_door rcm_door_enter_to_end(struct rdma_cm_id *id)
+{
+	struct rcm_id *own = id ? rcm_id_ref(rcm_id_of(id)) : NULL;
+	struct rcm_door door = { .id = own, .cancel_state = rcm_enter() };
+
+	if (own)
+		rcm_adopt_id_to_end(own);
+	return door;
 }
 
 bool rcm_door_waits(const struct rcm_door *door)

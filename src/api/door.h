@@ -21,6 +21,9 @@ struct rcm_door rcm_door_enter(struct rdma_cm_id *id);
  * have come already, to the channel that it was on. */
 bool rcm_door_waits(const struct rcm_door *door);
 
+/* The same in a call that destroys it: in the child of a fork nothing of it starts again. */
+struct rcm_door rcm_door_enter_to_end(struct rdma_cm_id *id);
+
 /* Last in a public call on an id: as rcm_leave(), which tells of ret. */
 int rcm_door_leave(struct rcm_door *door, int ret);
 

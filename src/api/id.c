@@ -6,6 +6,7 @@
 
 #include "api/api.h"
 #include "api/door.h"
+#include "cm/adopt.h"
 #include "cm/life.h"
 #include "cm/local.h"
 #include "cm/migrate.h"
@@ -34,7 +35,9 @@ int rdma_create_id(struct rdma_event_channel *channel, struct rdma_cm_id **id, v
 
 	if (!id)
 		goto out;
-	ret = rcm_id_new(channel ? rcm_channel_of(channel) : NULL, context, ps, qp_type_of(ps), &made);
+	ret = channel ? rcm_adopt_channel(rcm_channel_of(channel)) : 0;
+	if (!ret)
+		ret = rcm_id_new(channel ? rcm_channel_of(channel) : NULL, context, ps, qp_type_of(ps), &made);
 	if (ret)
 		goto out;
 	ret = channel ? 0 : id_usable(made);
@@ -48,7 +51,7 @@ out:
 
 int rdma_destroy_id(struct rdma_cm_id *id)
 {
-	struct rcm_door door = rcm_door_enter(id);
+	struct rcm_door door = rcm_door_enter_to_end(id);
 
 	return rcm_door_leave(&door, door.id ? rcm_id_destroy(door.id) : -EINVAL);
 }
@@ -59,6 +62,10 @@ int rdma_migrate_id(struct rdma_cm_id *id, struct rdma_event_channel *channel)
 	int ret = -EINVAL;
 
 	if (door.id)
+		ret = rcm_adopt_id(door.id);
+	if (!ret && channel)
+		ret = rcm_adopt_channel(rcm_channel_of(channel));
+	if (!ret)
 		ret = rcm_id_migrate(door.id, channel ? rcm_channel_of(channel) : NULL);
 	return rcm_door_leave(&door, ret);
 }

@@ -108,7 +108,7 @@ int rdma_create_ep(struct rdma_cm_id **id, struct rdma_addrinfo *res, struct ibv
 
 void rdma_destroy_ep(struct rdma_cm_id *id)
 {
-	struct rcm_door door = rcm_door_enter(id);
+	struct rcm_door door = rcm_door_enter_to_end(id);
 
 	if (door.id) {
 		rcm_queues_destroy_qp(door.id);

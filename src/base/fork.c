@@ -4,6 +4,8 @@
 
 #include <stddef.h>
 
+unsigned rcm_fork_generation;
+
 static struct {
 	const struct rcm_fork *fork;
 	struct rcm_lock *lock;
@@ -42,6 +44,7 @@ static void fork_parent(void) RCM_UNCHECKED
 /* The one thread that is here is the one that took them. Whoever waits for them isn't here, and is woken in vain. */
 static void fork_child(void) RCM_UNCHECKED
 {
+	rcm_fork_generation++;
 	for (int i = RCM_FORK_PLACES - 1; i >= 0; i--) {
 		if (places[i].lock)
 			rcm_lock_release(places[i].lock);

@@ -10,8 +10,14 @@
 
 #include "base/lock.h"
 
+/* How many forks, each of its parent's process, have led to this process. Changes while a child is one thread. */
+extern unsigned rcm_fork_generation;
+
 /* In this order a fork takes them, and gives them back in the reverse one: docs/locking.md. */
-enum rcm_fork_place { RCM_FORK_ENGINE, RCM_FORK_IDS, RCM_FORK_ROUSE, RCM_FORK_DEVICES, RCM_FORK_FDS, RCM_FORK_PLACES };
+enum rcm_fork_place {
+	RCM_FORK_ADOPT, RCM_FORK_ENGINE, RCM_FORK_ROLL, RCM_FORK_IDS, RCM_FORK_ROUSE, RCM_FORK_DEVICES, RCM_FORK_FDS,
+	RCM_FORK_PLACES,
+};
 
 /* What is to happen at a fork: before it, then in the parent, and in the child. */
 struct rcm_fork {

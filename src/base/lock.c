@@ -18,3 +18,13 @@ int rcm_lock_wait_until(struct rcm_lock *lock, pthread_cond_t *cond, const struc
 	atomic_store_explicit(&lock->owner, pthread_self(), memory_order_relaxed);
 	return -ret;
 }
+
+bool rcm_lock_renew(struct rcm_lock *lock) RCM_UNCHECKED
+{
+	bool was_free = !pthread_mutex_trylock(&lock->mutex);
+
+	if (was_free)
+		pthread_mutex_unlock(&lock->mutex);
+	rcm_lock_init(lock);
+	return was_free;
+}

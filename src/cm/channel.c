@@ -69,6 +69,7 @@ static int channel_open(bool sync, struct rcm_channel **ret_channel) RCM_UNCHECK
 	TAILQ_INIT(&channel->queue);
 	TAILQ_INIT(&channel->aside);
 	TAILQ_INIT(&channel->nobodys);
+	rcm_roll_add(RCM_ROLL_CHANNELS, &channel->roll);
 	*ret_channel = channel;
 	return 0;
 }
@@ -93,6 +94,7 @@ void rcm_channel_put(struct rcm_channel *channel) RCM_UNCHECKED
 {
 	if (!channel || atomic_fetch_sub(&channel->refs, 1) != 1)
 		return;
+	rcm_roll_remove(&channel->roll);
 	pthread_cond_destroy(&channel->left);
 	rcm_lock_done(&channel->lock);
 	rcm_lock_done(&channel->reading);
@@ -151,7 +153,9 @@ void rcm_channel_show_locked(struct rcm_channel *channel)
 	bool due = !TAILQ_EMPTY(&channel->queue);
 
 	rcm_lock_assert_held(&channel->lock);
-	if (channel->closing || (channel->bare && (!due || channel->own_awaited || cover_locked(channel))))
+	if (channel->shared || channel->closing)
+		return;
+	if (channel->bare && (!due || channel->own_awaited || cover_locked(channel)))
 		return;
 	if (due)
 		rcm_readiness_show(&channel->readiness, channel->pub.fd);
@@ -394,7 +398,8 @@ void rcm_channel_leave(void *arg)
 	struct rcm_channel *channel = arg;
 
 	rcm_lock_acquire(&channel->lock);
-	if (!--channel->users)
+	/* In the child of a fork that a signal handler made nobody counts, not even who waited. */
+	if (channel->users && !--channel->users)
 		pthread_cond_broadcast(&channel->left);
 	rcm_lock_release(&channel->lock);
 }

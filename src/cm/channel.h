@@ -10,6 +10,7 @@
 #include "base/lock.h"
 #include "cm/event.h"
 #include "cm/readiness.h"
+#include "cm/roll.h"
 
 /*
  * pub.fd is an epoll descriptor, readable while the queue is not empty or the kernel has an event (cm/readiness.h).
@@ -21,6 +22,8 @@
  */
 struct rcm_channel {
 	struct rdma_event_channel pub;		/* first */
+	struct rcm_roll_entry roll;
+	atomic_bool foreign;			/* in the child of a fork: not adopted yet */
 	atomic_uint refs;			/* the application's, and one of each id on it */
 	struct rcm_ucma ucma;			/* fd -1: no kernel side */
 	bool for_sync;				/* made for a synchronous id; constant */
@@ -37,6 +40,10 @@ struct rcm_channel {
 	struct rcm_kernel_event *spare RCM_GUARDED_BY(lock);	/* what the next kernel event is read into */
 	unsigned takes RCM_GUARDED_BY(lock);	/* since the kernel was looked at, while ours were waiting */
 	unsigned own_awaited RCM_GUARDED_BY(lock);	/* calls that wait for an event of the library's own */
+	bool shared RCM_GUARDED_BY(lock);	/* while foreign: what pub.fd shows is the parent's, too */
+	bool recognized RCM_GUARDED_BY(lock);	/* while foreign: the descriptors are known to be there, or are lost */
+	bool torn RCM_GUARDED_BY(lock);		/* foreign, and its lock was held at the fork */
+	LIST_HEAD(, rcm_id) resting RCM_GUARDED_BY(lock);	/* foreign: whose resolutions start again */
 	struct rcm_readiness readiness RCM_GUARDED_BY(lock);
 	unsigned users RCM_GUARDED_BY(lock);	/* who wait on its descriptors, or use them without the lock */
 	bool closing RCM_GUARDED_BY(lock);	/* nobody comes to wait any more */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fork.h"
 #include "cm/id.h"
 
 int rcm_event_deliver(struct rcm_event *event)
@@ -80,11 +81,13 @@ int rcm_event_new_user(struct rcm_id *id, int status, uint64_t arg, struct rcm_e
 void rcm_event_ack(struct rcm_event *event)
 {
 	enum rdma_cm_event_type type = event->pub.event;
+	bool counted = event->process == rcm_fork_generation;
 	uint8_t stay = event->stay;
 	struct rcm_id *id = event->id;
 
 	event_free(event);
-	rcm_id_acked(id, type, stay);
+	if (counted)
+		rcm_id_acked(id, type, stay);
 	rcm_id_put(id);
 }
 

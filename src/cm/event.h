@@ -43,6 +43,7 @@ struct rcm_event {
 	struct rcm_id *id;			/* a reference: on which id it is queued and its ack counted. Of a
 						 * CONNECT_REQUEST the listener, while pub.id is the new one */
 	uint8_t stay;				/* of its id, when it was taken */
+	unsigned process;			/* that took it (rcm_fork_generation): another's ack counts nothing */
 	struct rcm_event_list *list;		/* of a channel, NULL: in none; this and the links: under its lock */
 	TAILQ_ENTRY(rcm_event) in_channel;
 	TAILQ_ENTRY(rcm_event) in_id;		/* id->undelivered, in the same order */

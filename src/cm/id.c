@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fork.h"
 #include "base/log.h"
 #include "resolve/resolve.h"
 
@@ -27,6 +28,7 @@ struct rcm_id *rcm_id_alloc(struct rcm_channel *channel, enum rdma_port_space ps
 	id->changed = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
 	TAILQ_INIT(&id->undelivered);
 	id->options = (struct rcm_options){ .deadline_ms = RCM_DEADLINE_DEFAULT, .source = RCM_DNS_CONFIGURED };
+	rcm_roll_add(RCM_ROLL_IDS, &id->roll);
 	return id;
 }
 
@@ -40,6 +42,7 @@ void rcm_id_put(struct rcm_id *id) RCM_UNCHECKED
 {
 	if (!id || atomic_fetch_sub(&id->refs, 1) != 1)
 		return;
+	rcm_roll_remove(&id->roll);
 	rcm_answer_put(id->found.answer);
 	free(id->ep);
 	rcm_channel_put(id->channel);
@@ -52,6 +55,7 @@ void rcm_id_put(struct rcm_id *id) RCM_UNCHECKED
 void rcm_id_taken(struct rcm_id *id, struct rcm_event *event)
 {
 	event->stay = id->stay;
+	event->process = rcm_fork_generation;
 	atomic_fetch_add_explicit(&id->unacked_of[event->pub.event], 1, memory_order_relaxed);
 	atomic_fetch_add(&id->unacked[event->stay], 1);
 }

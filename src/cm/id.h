@@ -61,6 +61,7 @@ struct rcm_conn {
 
 struct rcm_id {
 	struct rdma_cm_id pub;			/* first: the application's pointer */
+	struct rcm_roll_entry roll;
 	atomic_uint refs;			/* the application's; one of each event, lookup and call under way */
 
 	/*
@@ -73,6 +74,8 @@ struct rcm_id {
 	atomic_uint awaiting;			/* how many of destroy and migrate wait for acks */
 	struct rcm_event_list undelivered;	/* under the lock of channel */
 	atomic_bool sync;			/* channel is its own: calls wait for their outcome; set under lock */
+	LIST_ENTRY(rcm_id) rest;		/* channel's resting; with rests under its lock */
+	bool rests;
 	uint8_t stay;				/* 0 or 1 by turns; changed under lock and channel's, read under one */
 
 	struct rcm_lock lock;			/* never held over a system call that can block */

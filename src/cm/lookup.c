@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cm/heir.h"
 #include "cm/id.h"
 #include "cm/local.h"
 #include "resolve/resolve.h"
@@ -14,6 +15,8 @@
 struct rcm_lookup {
 	struct rcm_event event;			/* first; consumes the engine's reference when it is freed */
 	atomic_uint refs;			/* the caller's while it starts, the engine's or the event's */
+
+	struct rcm_request *asked;		/* valid while not done, though without a reference */
 
 	/* Guarded by the lock of the event's id. */
 	struct rcm_request *request;
@@ -187,7 +190,6 @@ static void lookup_give_up_orphan(struct rcm_id *id)
 static int lookup_ask(struct rcm_id *id, struct rcm_question *question)
 {
 	struct rcm_lookup *lookup = lookup_new(id);
-	struct rcm_request *request;
 	int ret;
 
 	if (!lookup)
@@ -196,12 +198,12 @@ static int lookup_ask(struct rcm_id *id, struct rcm_question *question)
 	ret = lookup_claim(id, lookup, question);
 	if (ret)
 		goto unused;
-	ret = rcm_request_start(question, lookup_completed, lookup, &request);
+	ret = rcm_request_start(question, lookup_completed, lookup, &lookup->asked);
 	if (ret) {
 		lookup_unclaim(id, lookup);
 		goto unused;
 	}
-	lookup_started(id, lookup, request);
+	lookup_started(id, lookup, lookup->asked);
 	lookup_put(lookup);
 	return 0;
 unused:
@@ -261,6 +263,7 @@ void rcm_lookup_abandon(struct rcm_id *id)
 	if (lookup) {
 		request = lookup->request;
 		lookup->request = NULL;
+		rcm_channel_unrest(id->channel, id);
 		if (lookup->done && rcm_channel_withdraw_one(id->channel, &lookup->event))
 			queued = &lookup->event;
 	}
@@ -297,5 +300,76 @@ int rcm_lookup_query(struct rcm_id *id, struct rdma_addrinfo **ret_list)
 	}
 	rcm_lock_release(&id->lock);
 	rcm_answer_put(found.answer);
+	return ret;
+}
+
+/* ---- In the child of a fork ---- */
+
+/* Its event is queued: anew, where the parent's thread that took it isn't here. */
+static void lookup_requeue(struct rcm_id *id, struct rcm_lookup *lookup) RCM_UNCHECKED
+{
+	struct rcm_event *event = &lookup->event;
+
+	TAILQ_INSERT_TAIL(&id->channel->queue, event, in_channel);
+	TAILQ_INSERT_TAIL(&id->undelivered, event, in_id);
+	event->list = &id->channel->queue;
+}
+
+/* It has ended in the parent. */
+static void lookup_renew_done(struct rcm_id *id, bool whole) RCM_UNCHECKED
+{
+	struct rcm_lookup *lookup = id->lookup;
+	bool queued = lookup->event.list && !id->channel->torn;
+
+	if (lookup->sync && queued) {
+		TAILQ_REMOVE(lookup->event.list, &lookup->event, in_channel);
+		TAILQ_REMOVE(&id->undelivered, &lookup->event, in_id);
+	}
+	if (lookup->sync || (!queued && !whole))
+		id->lookup = NULL;
+	else if (!queued)
+		lookup_requeue(id, lookup);
+}
+
+void rcm_lookup_renew(struct rcm_id *id, bool whole) RCM_UNCHECKED
+{
+	struct rcm_lookup *lookup = id->lookup;
+
+	id->rests = false;
+	if (!lookup)
+		return;
+	if (lookup->done) {
+		lookup_renew_done(id, whole);
+	} else if (lookup->asked && rcm_request_rests(lookup->asked)) {
+		if (!lookup->request)
+			lookup->request = rcm_request_get(lookup->asked);
+		rcm_channel_rest(id->channel, id);
+	} else {
+		id->lookup = NULL;
+	}
+}
+
+int rcm_lookup_again(struct rcm_id *id)
+{
+	struct rcm_request *request = NULL;
+	bool sync = false;
+	int ret = 0;
+
+	rcm_lock_acquire(&id->lock);
+	if (id->lookup && !id->lookup->done && id->lookup->request) {
+		request = rcm_request_get(id->lookup->request);
+		sync = id->lookup->sync;
+	}
+	rcm_lock_release(&id->lock);
+	if (sync)
+		rcm_lookup_abandon(id);
+	else if (request)
+		ret = rcm_request_again(request);
+	rcm_request_put(request);
+	if (!ret)
+		return 0;
+	rcm_lock_acquire(&id->lock);
+	rcm_channel_rest(id->channel, id);
+	rcm_lock_release(&id->lock);
 	return ret;
 }

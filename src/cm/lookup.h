@@ -3,6 +3,7 @@
 #pragma once
 
 #include <rdma/rdma_cma.h>
+#include <stdbool.h>
 
 struct rcm_id;
 
@@ -20,3 +21,14 @@ void rcm_lookup_abandon(struct rcm_id *id);
 
 /* Hands over what was found, once: 0, -ENOENT, -ENOMEM (and it stays). */
 int rcm_lookup_query(struct rcm_id *id, struct rdma_addrinfo **ret_list);
+
+/*
+ * In the child of a fork, a caller at a time, after rcm_engine_leave_parent(); whole: nobody held the id's lock. One
+ * that has ended has its event queued; one that rests makes its id one of the channel's resting; one that a thread of
+ * the parent's was starting, or waited for, is none any more.
+ */
+void rcm_lookup_renew(struct rcm_id *id, bool whole);
+
+/* Starts again one that rests; one that a thread of the parent's waited for ends. 0; -EAGAIN, -EMFILE, -ENOMEM: it goes
+ * on resting. */
+int rcm_lookup_again(struct rcm_id *id);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "addr/sockaddr.h"
+#include "base/fork.h"
 #include "cm/id.h"
 #include "cm/kernel.h"
 #include "cm/sync.h"
@@ -189,6 +190,21 @@ void rcm_mcast_free_all(struct rcm_id *id)
 	rcm_lock_release(&id->lock);
 }
 
+/* Who leaves one isn't here. */
+void rcm_mcast_renew_all(struct rcm_id *id, bool whole) RCM_UNCHECKED
+{
+	struct rcm_mcast *mcast, *next;
+
+	if (!whole)
+		LIST_INIT(&id->mcasts);
+	for (mcast = LIST_FIRST(&id->mcasts); mcast; mcast = next) {
+		next = LIST_NEXT(mcast, link);
+		mcast->unacked = 0;
+		if (mcast->leaving)
+			LIST_REMOVE(mcast, link);
+	}
+}
+
 /* Attaches the QP to the group that was joined, unless it is being left. */
 static int mcast_attach(struct rcm_id *id, struct rcm_mcast *mcast, const struct ibv_ah_attr *ah)
 {
@@ -245,7 +261,7 @@ static void mcast_free_event(struct rcm_event *event)
 	struct rcm_mcast *mcast = rcm_kernel_event_of(event)->mcast;
 	struct rcm_id *id = event->id;
 
-	if (mcast) {
+	if (mcast && event->process == rcm_fork_generation) {
 		rcm_lock_acquire(&id->lock);
 		if (!--mcast->unacked)
 			pthread_cond_broadcast(&id->changed);

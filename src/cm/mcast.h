@@ -24,3 +24,7 @@ void rcm_mcast_stop_all(struct rcm_id *id);
 void rcm_mcast_free_all(struct rcm_id *id);
 
 extern const struct rcm_event_ops rcm_mcast_ops;	/* MULTICAST_JOIN and MULTICAST_ERROR */
+
+/* In the child of a fork, a caller at a time: no event of a group is owed an ack, and nobody is leaving one. whole:
+ * nobody held the id's lock; else its memberships may be half changed, and are forgotten here. */
+void rcm_mcast_renew_all(struct rcm_id *id, bool whole);

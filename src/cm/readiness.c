@@ -6,14 +6,20 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "base/err.h"
 
-/* Which of the two descriptors it was. */
-enum { OWN, KERNEL };
+/* Which of the two descriptors it was. Our own has a mark that no other epoll descriptor in this process has. */
+enum { KERNEL = 1 };
+
+static uint64_t readiness_mark(const struct rcm_readiness *readiness)
+{
+	return (uintptr_t)readiness;
+}
 
 static int readiness_watch(int fd, int watched, uint64_t which, uint32_t events)
 {
@@ -43,7 +49,7 @@ int rcm_readiness_open(struct rcm_readiness *readiness, int kernel_fd, int *ret_
 	if (due_fd < 0)
 		ret = rcm_errno();
 	if (!ret)
-		ret = readiness_watch(fd, due_fd, OWN, 0);
+		ret = readiness_watch(fd, due_fd, readiness_mark(readiness), 0);
 	if (!ret && kernel_fd >= 0)
 		ret = readiness_watch(fd, kernel_fd, KERNEL, EPOLLIN);
 	if (!ret) {
@@ -86,7 +92,7 @@ void rcm_readiness_close(struct rcm_readiness *readiness)
  * EPOLL_CTL_MOD puts it there and wakes. EPOLLONESHOT: what takes it from there disarms it, too. */
 void rcm_readiness_show(struct rcm_readiness *readiness, int fd)
 {
-	struct epoll_event e = { .events = EPOLLIN | EPOLLONESHOT, .data.u64 = OWN };
+	struct epoll_event e = { .events = EPOLLIN | EPOLLONESHOT, .data.u64 = readiness_mark(readiness) };
 
 	if (readiness->shown || readiness->due_fd < 0)
 		return;
@@ -114,12 +120,12 @@ bool rcm_readiness_hide(struct rcm_readiness *readiness, int fd)
 	n = epoll_wait(fd, ready, 2, 0);
 	pthread_setcancelstate(cancel, NULL);
 	for (int i = 0; i < n; i++) {
-		taken = taken || ready[i].data.u64 == OWN;
+		taken = taken || ready[i].data.u64 == readiness_mark(readiness);
 		kernel = kernel || ready[i].data.u64 == KERNEL;
 	}
 	if (!taken) {
 		epoll_ctl(fd, EPOLL_CTL_DEL, readiness->due_fd, NULL);
-		readiness_watch(fd, readiness->due_fd, OWN, 0);
+		readiness_watch(fd, readiness->due_fd, readiness_mark(readiness), 0);
 	}
 	return kernel;
 }
@@ -129,4 +135,67 @@ void rcm_readiness_look_again(int fd, int kernel_fd)
 {
 	epoll_ctl(fd, EPOLL_CTL_DEL, kernel_fd, NULL);
 	readiness_watch(fd, kernel_fd, KERNEL, EPOLLIN);
+}
+
+/* ---- In the child of a fork ---- */
+
+/* Whether the kernel has such a line about a descriptor; false, too, where there is no /proc. */
+static bool fdinfo_has(int fd, bool (*is_it)(const char *line, const struct rcm_readiness *readiness),
+		       const struct rcm_readiness *readiness)
+{
+	char path[sizeof("/proc/self/fdinfo/") + 10], line[256];
+	bool has = false;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
+	file = fopen(path, "re");
+	if (!file)
+		return false;
+	while (!has && fgets(line, sizeof(line), file))
+		has = is_it(line, readiness);
+	fclose(file);
+	return has;
+}
+
+static bool is_watch_of_due(const char *line, const struct rcm_readiness *readiness)
+{
+	unsigned long long data;
+	unsigned events;
+	int fd;
+
+	return sscanf(line, "tfd: %d events: %x data: %llx", &fd, &events, &data) == 3 &&
+	       fd == readiness->due_fd && data == readiness_mark(readiness);
+}
+
+static bool is_eventfd_that_is_up(const char *line, const struct rcm_readiness *readiness)
+{
+	unsigned long long count;
+
+	(void)readiness;
+	return sscanf(line, "eventfd-count: %llx", &count) == 1 && count == 1;
+}
+
+bool rcm_readiness_knows(const struct rcm_readiness *readiness, int fd)
+{
+	return fd >= 0 && readiness->due_fd >= 0 && fdinfo_has(fd, is_watch_of_due, readiness);
+}
+
+int rcm_readiness_renew(struct rcm_readiness *readiness, int kernel_fd, int *fd)
+{
+	const struct rcm_readiness old = *readiness;
+	int flags, own, ret;
+
+	ret = rcm_readiness_open(readiness, kernel_fd, &own);
+	if (ret || *fd < 0) {
+		*fd = ret ? *fd : own;
+		return ret;
+	}
+	flags = fcntl(*fd, F_GETFL);
+	fcntl(own, F_SETFL, flags & O_NONBLOCK);
+	while (dup3(own, *fd, O_CLOEXEC) < 0 && errno == EBUSY)
+		;
+	close(own);
+	if (fdinfo_has(old.due_fd, is_eventfd_that_is_up, &old))
+		close(old.due_fd);
+	return 0;
 }

@@ -37,3 +37,13 @@ bool rcm_readiness_hide(struct rcm_readiness *readiness, int fd);
 
 /* Looks at the kernel's descriptor anew, which became readable without waking anybody. */
 void rcm_readiness_look_again(int fd, int kernel_fd);
+
+/*
+ * In the child of a fork. Whether fd still is the epoll descriptor that was made for readiness, which has to lie where
+ * it lay then: the number may be another file's by now. Asks /proc, without which the answer is no.
+ */
+bool rcm_readiness_knows(const struct rcm_readiness *readiness, int fd);
+
+/* Puts a new one, not shown, in its place, with its O_NONBLOCK and the same number (*fd -1: with a new one): what the
+ * parent has isn't touched. 0; -EMFILE, -ENFILE, -ENOMEM: all is as it was. The caller holds cancellation off. */
+int rcm_readiness_renew(struct rcm_readiness *readiness, int kernel_fd, int *fd);

@@ -11,6 +11,7 @@ static struct rcm_engine the_engine = {
 	.ended = STAILQ_HEAD_INITIALIZER(the_engine.ended),
 	.reading = TAILQ_HEAD_INITIALIZER(the_engine.reading),
 	.naming = TAILQ_HEAD_INITIALIZER(the_engine.naming),
+	.resting = TAILQ_HEAD_INITIALIZER(the_engine.resting),
 	.older = LIST_HEAD_INITIALIZER(the_engine.older),
 	.backends = { &rcm_dns_system, &rcm_sa_umad, rcm_sa_ports },
 };
@@ -66,6 +67,37 @@ void rcm_engine_post_cancel(struct rcm_engine *engine, struct rcm_request *reque
 	rcm_lock_release(&engine->box);
 	if (wakes)
 		rcm_wake_ring(&engine->wake);
+}
+
+bool rcm_engine_rests(struct rcm_engine *engine, struct rcm_request *request)
+{
+	bool rests;
+
+	rcm_lock_acquire(&engine->box);
+	rests = request->rests;
+	rcm_lock_release(&engine->box);
+	return rests;
+}
+
+void rcm_engine_lay(struct rcm_engine *engine, struct rcm_request *request)
+{
+	rcm_lock_acquire(&engine->box);
+	request->rests = true;
+	TAILQ_INSERT_TAIL(&engine->resting, request, waiter);
+	rcm_lock_release(&engine->box);
+}
+
+bool rcm_engine_lift(struct rcm_engine *engine, struct rcm_request *request)
+{
+	bool rested;
+
+	rcm_lock_acquire(&engine->box);
+	rested = request->rests;
+	if (rested)
+		TAILQ_REMOVE(&engine->resting, request, waiter);
+	request->rests = false;
+	rcm_lock_release(&engine->box);
+	return rested;
 }
 
 bool rcm_engine_collect(struct rcm_engine *engine, struct rcm_requests *ret_cancels)

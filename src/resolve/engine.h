@@ -51,6 +51,7 @@ struct rcm_engine {
 
 	struct rcm_lock box;
 	struct rcm_requests posted RCM_GUARDED_BY(box), cancels RCM_GUARDED_BY(box);
+	struct rcm_waiters resting RCM_GUARDED_BY(box);	/* in the child of a fork: what the parent had under way */
 	atomic_bool asleep;			/* set under box; the engine has to be woken */
 	struct rcm_wake wake;
 
@@ -90,6 +91,12 @@ struct rcm_dns *rcm_engine_dns(struct rcm_engine *engine);
 /* Posts a request, or its cancelling (takes over a reference), and wakes the engine where it sleeps. Any thread. */
 void rcm_engine_post(struct rcm_engine *engine, struct rcm_request *request);
 void rcm_engine_post_cancel(struct rcm_engine *engine, struct rcm_request *request);
+
+/* Of a request that rests: whether it does; puts it to rest; wakes it, true: it did, and is the caller's to post or to
+ * end. Any thread. */
+bool rcm_engine_rests(struct rcm_engine *engine, struct rcm_request *request);
+void rcm_engine_lay(struct rcm_engine *engine, struct rcm_request *request);
+bool rcm_engine_lift(struct rcm_engine *engine, struct rcm_request *request);
 
 /* On the engine's thread: empties the post box into the backlog and *ret_cancels. False where there was nothing: from
  * then on posting wakes. */

@@ -61,10 +61,29 @@ __attribute__((constructor)) static void engine_watch_forks(void)
 	rcm_fork_watch(RCM_FORK_ENGINE, &fork);
 }
 
+/* Of each who waits for one some are in this process, an id say, and some were threads of the parent. */
+static void requests_rest(struct rcm_engine *engine)
+{
+	struct rcm_requests cancels = STAILQ_HEAD_INITIALIZER(cancels);
+	struct rcm_request *request;
+
+	rcm_engine_collect(engine, &cancels);
+	while ((request = STAILQ_FIRST(&engine->backlog))) {
+		STAILQ_REMOVE_HEAD(&engine->backlog, queued);
+		rcm_engine_lay(engine, request);
+	}
+	/* Each of them says for itself that it is cancelled. */
+	while ((request = STAILQ_FIRST(&cancels))) {
+		STAILQ_REMOVE_HEAD(&cancels, cancels);
+		rcm_request_unref(request);
+	}
+}
+
 void rcm_engine_abandon(struct rcm_engine *engine)
 {
 	rcm_flight_reset(engine);
 	rcm_course_reset(engine);
+	requests_rest(engine);
 	if (engine->dns)
 		engine->backends.dns->abandon(engine->dns);
 	engine->dns = NULL;
@@ -76,5 +95,6 @@ void rcm_engine_abandon(struct rcm_engine *engine)
 	rcm_reach_reset(&engine->reach);
 	rcm_lock_release(&engine->reach_lock);
 	rcm_wake_abandon(&engine->wake);
+	atomic_store(&engine->asleep, false);
 	rcm_loop_done(&engine->loop);
 }

@@ -71,3 +71,14 @@ void rcm_outcome_tell(struct rcm_engine *engine, const struct rcm_about *about, 
 		       (unsigned long long)outcome.arg);
 	done(arg, &outcome);
 }
+
+void rcm_request_tell(struct rcm_request *request, struct rcm_answer *answer)
+{
+	const struct rcm_about about = {
+		.node = request->node, .service = request->service, .sa = rcm_request_is_sa(request),
+		.port = request->port, .number = request->number,
+	};
+
+	rcm_outcome_tell(request->engine, &about, answer, request->done, request->arg);
+	rcm_request_unref(request);
+}

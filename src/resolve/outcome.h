@@ -15,3 +15,6 @@ struct rcm_about {
 /* Calls done with the outcome, taking over the reference to answer, and counts it. */
 void rcm_outcome_tell(struct rcm_engine *engine, const struct rcm_about *about, struct rcm_answer *answer,
 		      rcm_outcome_fn *done, void *arg);
+
+/* The same for a request that waits nowhere, of which the engine's reference is given back. */
+void rcm_request_tell(struct rcm_request *request, struct rcm_answer *answer);

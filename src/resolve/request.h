@@ -14,7 +14,8 @@ struct rcm_flight;
 
 /*
  * Where a request is; each change is made by the function named.
- * POSTED   on the way to the engine, or in its backlog	(rcm_request_new, rcm_flight_reset, rcm_course_reset)
+ * POSTED   on the way to the engine, or in its backlog	(rcm_request_new, rcm_flight_reset, rcm_course_reset);
+ *          in the child of a fork also one that rests	(rcm_engine_abandon)
  * READING  until the host's files are read		(rcm_course_begin)
  * NAMING   until its service's port is known		(rcm_course_begin)
  * WAITING  on a flight					(rcm_flight_join)
@@ -41,6 +42,7 @@ enum rcm_step {
 struct rcm_request {
 	atomic_uint refs;			/* the caller's and the engine's */
 	atomic_bool cancelled;
+	bool rests;				/* under the engine's box: the parent's of a fork, not started again */
 	enum rcm_request_state state;		/* from here on the engine's, once posted */
 	unsigned number;			/* as traces know it */
 	uint16_t port;				/* host order */
@@ -59,7 +61,7 @@ struct rcm_request {
 	const struct rcm_sa_ops *sa;
 	STAILQ_ENTRY(rcm_request) queued;	/* posted, backlog or ended */
 	STAILQ_ENTRY(rcm_request) cancels;
-	TAILQ_ENTRY(rcm_request) waiter;	/* of its flight, or of the engine's reading or naming */
+	TAILQ_ENTRY(rcm_request) waiter;	/* of its flight, or of the engine's reading, naming, resting */
 	union {
 		struct rcm_flight *flight;	/* while WAITING */
 		struct rcm_dns_service *naming;	/* while NAMING */

@@ -55,12 +55,42 @@ int rcm_request_start(const struct rcm_question *question, rcm_outcome_fn *done,
 	return 0;
 }
 
+bool rcm_request_rests(struct rcm_request *request)
+{
+	return rcm_engine_rests(request->engine, request);
+}
+
+int rcm_request_again(struct rcm_request *request)
+{
+	int ret;
+
+	if (!rcm_request_rests(request))
+		return 0;
+	ret = rcm_resolver_start();
+	if (!ret && rcm_engine_lift(request->engine, request))
+		rcm_engine_post(request->engine, request);
+	return ret;
+}
+
 void rcm_request_cancel(struct rcm_request *request)
 {
-	if (!request || atomic_exchange_explicit(&request->cancelled, true, memory_order_relaxed))
+	if (!request)
+		return;
+	/* There may be no engine, and need not be one for this. */
+	if (rcm_engine_lift(request->engine, request)) {
+		rcm_request_tell(request, rcm_answer_fixed(RCM_ANSWER_CANCELLED));
+		return;
+	}
+	if (atomic_exchange_explicit(&request->cancelled, true, memory_order_relaxed))
 		return;
 	atomic_fetch_add_explicit(&request->refs, 1, memory_order_relaxed);
 	rcm_engine_post_cancel(request->engine, request);
+}
+
+struct rcm_request *rcm_request_get(struct rcm_request *request)
+{
+	atomic_fetch_add_explicit(&request->refs, 1, memory_order_relaxed);
+	return request;
 }
 
 void rcm_request_put(struct rcm_request *request)
@@ -92,7 +122,7 @@ void rcm_engine_stats(struct rai_stats *ret_stats)
 	rcm_stats_show(&engine->stats, rcm_cache_count(&engine->cache), ret_stats);
 }
 
-void rcm_engine_enter(void)
+void rcm_engine_leave_parent(void)
 {
-	rcm_resolver_enter();
+	rcm_resolver_leave_parent();
 }

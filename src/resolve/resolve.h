@@ -21,6 +21,9 @@ int rcm_request_start(const struct rcm_question *question, rcm_outcome_fn *done,
  * nothing. */
 void rcm_request_cancel(struct rcm_request *request);
 
+/* One more reference. */
+struct rcm_request *rcm_request_get(struct rcm_request *request);
+
 /* NULL: nothing. */
 void rcm_request_put(struct rcm_request *request);
 
@@ -34,9 +37,17 @@ unsigned rcm_answer_count(const struct rcm_answer *answer);
 /* The first result's destination: where rdma_resolve_route() goes right after RAI_SA. */
 const union rcm_sockaddr *rcm_answer_first(const struct rcm_answer *answer);
 
-/* Starts again, in the child of a fork, what was under way when it forked. Cheap where nothing is to do; called first
- * by each public call that may wait or start something. */
-void rcm_engine_enter(void);
+/*
+ * In the child of a fork: gives up the parent's engine, where that isn't done yet. What was under way rests from then
+ * on, without an outcome: those who wait for it may be threads that aren't here. An end that is asked for is told at
+ * once, by rcm_request_cancel() itself.
+ */
+void rcm_engine_leave_parent(void);
+
+/* Of a request that was under way in the parent: whether it rests; and starts it again, if so. 0, or as
+ * rcm_request_start(), and it rests. Any thread. */
+bool rcm_request_rests(struct rcm_request *request);
+int rcm_request_again(struct rcm_request *request);
 
 /* Counters, see rai_get_stats(). Any thread. */
 void rcm_engine_stats(struct rai_stats *ret_stats);

@@ -49,17 +49,12 @@ static void cancels_serve(struct rcm_requests *cancels)
 	}
 }
 
-static void request_deliver(struct rcm_engine *engine, struct rcm_request *request)
+static void request_deliver(struct rcm_request *request)
 {
-	const struct rcm_about about = {
-		.node = request->node, .service = request->service, .sa = rcm_request_is_sa(request),
-		.port = request->port, .number = request->number,
-	};
 	struct rcm_answer *answer = request->answer;
 
 	request->answer = NULL;
-	rcm_outcome_tell(engine, &about, answer, request->done, request->arg);
-	rcm_request_unref(request);
+	rcm_request_tell(request, answer);
 }
 
 /* All of a turn together, so that a burst of answers wakes a reader once. */
@@ -69,7 +64,7 @@ static void ended_deliver(struct rcm_engine *engine)
 
 	while ((request = STAILQ_FIRST(&engine->ended))) {
 		STAILQ_REMOVE_HEAD(&engine->ended, queued);
-		request_deliver(engine, request);
+		request_deliver(request);
 	}
 }
 
@@ -155,6 +150,15 @@ out_loop:
 	return ret;
 }
 
+static void engine_leave_parent_locked(struct rcm_engine *engine) RCM_REQUIRES(&engine->starting)
+{
+	rcm_lock_assert_held(&engine->starting);
+	if (atomic_load(&engine->life) != RCM_ENGINE_FORKED)
+		return;
+	rcm_engine_abandon(engine);
+	atomic_store(&engine->life, RCM_ENGINE_ABANDONED);
+}
+
 static int engine_start_locked(struct rcm_engine *engine) RCM_REQUIRES(&engine->starting)
 {
 	int ret;
@@ -162,10 +166,7 @@ static int engine_start_locked(struct rcm_engine *engine) RCM_REQUIRES(&engine->
 	rcm_lock_assert_held(&engine->starting);
 	if (atomic_load(&engine->life) == RCM_ENGINE_RUNNING)
 		return 0;
-	if (atomic_load(&engine->life) == RCM_ENGINE_FORKED) {
-		rcm_engine_abandon(engine);
-		atomic_store(&engine->life, RCM_ENGINE_ABANDONED);
-	}
+	engine_leave_parent_locked(engine);
 	ret = loop_start(engine);
 	if (!ret)
 		atomic_store(&engine->life, RCM_ENGINE_RUNNING);
@@ -185,8 +186,13 @@ int rcm_resolver_start(void)
 	return ret;
 }
 
-void rcm_resolver_enter(void)
+void rcm_resolver_leave_parent(void)
 {
-	if (atomic_load_explicit(&rcm_engine_the()->life, memory_order_acquire) >= RCM_ENGINE_FORKED)
-		rcm_resolver_start();
+	struct rcm_engine *engine = rcm_engine_the();
+
+	if (atomic_load(&engine->life) != RCM_ENGINE_FORKED)
+		return;
+	rcm_lock_acquire(&engine->starting);
+	engine_leave_parent_locked(engine);
+	rcm_lock_release(&engine->starting);
 }

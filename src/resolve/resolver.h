@@ -7,5 +7,5 @@
 /* Starts it where it isn't running: 0, -EAGAIN, -EMFILE, -ENOMEM. Any thread. */
 int rcm_resolver_start(void);
 
-/* Starts it again in the child of a fork, where it was running. Any thread. */
-void rcm_resolver_enter(void);
+/* In the child of a fork gives up the parent's, where that is not done yet; starts none. Any thread. */
+void rcm_resolver_leave_parent(void);

@@ -413,7 +413,7 @@ static void go_on_in_child(int fd)
 		for (int i = 0; i < 1000; i++)
 			free(blocks[i]);
 	}
-	/* It is in the library again from here on. */
+	/* It is on that channel again from here on. */
 	user_start(&user[201], "live-fork.liar.test", NULL, NULL);
 	if (!user_wait(&user[200], 10000))
 		strcpy(user[200].text, "no event");

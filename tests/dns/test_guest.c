@@ -3,6 +3,8 @@
  * stands for a file on a dead disk: whoever opens it waits. */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -250,6 +252,85 @@ static void test_children_forked_while_names_are_in_flight_live_and_resolve(void
 	}
 	free(load);
 }
+/* ---- What the parent's threads wait for is none of the child's business ---- */
+
+enum { BIG_STACK = 64 << 20 };
+
+static void *ask_in_vain(void *arg)
+{
+	struct rdma_addrinfo *list;
+
+	if (!rdma_getaddrinfo(arg, NULL, NULL, &list))
+		rdma_freeaddrinfo(list);
+	return NULL;
+}
+
+static void *do_nothing(void *arg)
+{
+	return arg;
+}
+
+/* In the child the C library gives back the stacks of the parent's threads, once it has one of its own. */
+static int outlive_the_parents_thread(void)
+{
+	struct rdma_addrinfo *list;
+	pthread_t thread;
+
+	alarm(30 * SLOW);
+	if (pthread_create(&thread, NULL, do_nothing, NULL) || pthread_join(thread, NULL))
+		return 1;
+	if (rdma_getaddrinfo("192.0.2.1", NULL, NULL, &list))
+		return 2;
+	rdma_freeaddrinfo(list);
+	/* Takes as long as the parent's, which began before. */
+	return rdma_getaddrinfo("silent-own.liar.test", NULL, NULL, &list) == 0;
+}
+
+static void test_fork_beside_a_thread_in_getaddrinfo_leaves_its_stack_alone(void **state)
+{
+	pthread_attr_t attr;
+	pthread_t thread;
+	int status = -1;
+	pid_t child;
+
+	(void)state;
+	user_write(RESOLV, LIAR);
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, BIG_STACK);
+	assert_int_equal(pthread_create(&thread, &attr, ask_in_vain, "silent-theirs.liar.test"), 0);
+	usleep(100000);
+	child = fork();
+	assert_true(child >= 0);
+	if (!child)
+		_exit(outlive_the_parents_thread());
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	pthread_join(thread, NULL);
+	pthread_attr_destroy(&attr);
+}
+
+static void test_fork_child_that_asks_for_itself_shows_nothing_on_its_parents_channel(void **state)
+{
+	struct pollfd p = { .fd = user_channel->fd, .events = POLLIN };
+	struct user u = { 0 };
+	int status = -1;
+	pid_t child;
+
+	(void)state;
+	user_write(RESOLV, LIAR);
+	user_start(&u, "silent-in-flight.liar.test", NULL, NULL);
+	child = fork();
+	assert_true(child >= 0);
+	if (!child)
+		_exit(outlive_the_parents_thread());
+	assert_int_equal(rai_cancel(u.id), 0);
+	assert_true(user_wait(&u, 1000 * SLOW));
+	assert_int_equal(u.status, -ECANCELED);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	assert_int_equal(poll(&p, 1, 0), 0);
+	user_destroy(&u);
+}
 #endif
 
 /* The last, since it takes IPv6 away. */
@@ -281,6 +362,8 @@ int main(void)
 		T(test_file_changed_before_a_call_is_seen_by_that_call),
 #ifndef __SANITIZE_THREAD__
 		T(test_children_forked_while_names_are_in_flight_live_and_resolve),
+		T(test_fork_beside_a_thread_in_getaddrinfo_leaves_its_stack_alone),
+		T(test_fork_child_that_asks_for_itself_shows_nothing_on_its_parents_channel),
 #endif
 		T(test_kept_answer_has_the_order_that_routes_give_it_today),
 	};

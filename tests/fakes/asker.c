@@ -84,3 +84,9 @@ void rcm_asker_done(struct rcm_asker *asker)
 	free(asker->outcome.text);
 	*asker = (struct rcm_asker){ 0 };
 }
+
+int rcm_asker_again(struct rcm_asker *asker)
+{
+	rcm_engine_leave_parent();
+	return rcm_request_again(asker->request);
+}

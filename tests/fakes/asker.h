@@ -24,6 +24,9 @@ bool rcm_asker_wait(struct rcm_asker *asker);
 /* Both; returns the status, INT_MIN where nothing comes. */
 int rcm_asker_ask(struct rcm_asker *asker, const struct rcm_question *question);
 
+/* In the child of a fork: what was under way goes on. */
+int rcm_asker_again(struct rcm_asker *asker);
+
 /* Completions so far, under the lock. */
 unsigned rcm_asker_times(struct rcm_asker *asker);
 

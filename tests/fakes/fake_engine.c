@@ -240,11 +240,30 @@ void rcm_answer_put(struct rcm_answer *answer)
 	}
 }
 
-void rcm_engine_enter(void)
+void rcm_engine_leave_parent(void)
 {
 }
 
 void rcm_engine_stats(struct rai_stats *ret_stats)
 {
 	*ret_stats = (struct rai_stats){ .started = 7 };
+}
+
+struct rcm_request *rcm_request_get(struct rcm_request *request)
+{
+	atomic_fetch_add(&request->refs, 1);
+	return request;
+}
+
+/* No test forks with this one. */
+bool rcm_request_rests(struct rcm_request *request)
+{
+	(void)request;
+	return false;
+}
+
+int rcm_request_again(struct rcm_request *request)
+{
+	(void)request;
+	return 0;
 }

@@ -322,7 +322,7 @@ static void test_request_whose_service_is_asked_of_a_slow_module_can_be_cancelle
 
 static int child_outcome(void)
 {
-	rcm_engine_enter();
+	rcm_asker_again(&asker);
 	rcm_fake_dns_services_ask(false);
 	return rcm_asker_wait(&asker) ? asker.outcome.status : 0;
 }

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What a fork's child has of its parent. */
+#include "cm/adopt.h"
+
+#include "base/container.h"
+#include "base/fork.h"
+#include "base/log.h"
+#include "cm/heir.h"
+#include "cm/id.h"
+#include "cm/lookup.h"
+#include "cm/mcast.h"
+#include "cm/roll.h"
+
+/* Taken by a fork, too: no child finds a channel half adopted. */
+static struct rcm_lock lock = RCM_LOCK_INIT;
+static atomic_uint entered;			/* the process, by its generation, that took the first step */
+
+/* ---- In memory ---- */
+
+static void channel_visit(struct rcm_roll_entry *entry)
+{
+	rcm_channel_renew(rcm_container(entry, struct rcm_channel, roll));
+}
+
+/* After the channels. */
+static void id_visit(struct rcm_roll_entry *entry)
+{
+	struct rcm_id *id = rcm_container(entry, struct rcm_id, roll);
+	bool whole = rcm_id_renew(id);
+
+	rcm_mcast_renew_all(id, whole);
+	rcm_lookup_renew(id, whole);
+}
+
+static void adopt_enter_locked(void) RCM_REQUIRES(lock)
+{
+	rcm_lock_assert_held(&lock);
+	if (atomic_load(&entered) == rcm_fork_generation)
+		return;
+	rcm_engine_leave_parent();
+	rcm_roll_visit(RCM_ROLL_CHANNELS, channel_visit);
+	rcm_roll_visit(RCM_ROLL_IDS, id_visit);
+	atomic_store(&entered, rcm_fork_generation);
+}
+
+void rcm_adopt_enter(void)
+{
+	if (atomic_load_explicit(&entered, memory_order_acquire) == rcm_fork_generation)
+		return;
+	rcm_lock_acquire(&lock);
+	adopt_enter_locked();
+	rcm_lock_release(&lock);
+}
+
+/* ---- A channel ---- */
+
+static bool is_own(struct rcm_channel *channel)
+{
+	return !atomic_load_explicit(&channel->foreign, memory_order_acquire);
+}
+
+static int lookups_again(struct rcm_channel *channel)
+{
+	struct rcm_id *id;
+	int ret = 0;
+
+	while (!ret && (id = rcm_channel_next_resting(channel))) {
+		ret = rcm_lookup_again(id);
+		rcm_id_put(id);
+	}
+	return ret;
+}
+
+static int adopt_locked(struct rcm_channel *channel) RCM_REQUIRES(lock)
+{
+	int ret;
+
+	rcm_lock_assert_held(&lock);
+	if (is_own(channel))
+		return 0;
+	ret = rcm_channel_own(channel);
+	if (!ret)
+		ret = lookups_again(channel);
+	if (!ret)
+		atomic_store(&channel->foreign, false);
+	else
+		rcm_info("channel %p of the parent's can't be used yet: errno %d", (void *)channel, -ret);
+	return ret;
+}
+
+int rcm_adopt_channel(struct rcm_channel *channel)
+{
+	int ret;
+
+	if (!rcm_fork_generation || is_own(channel))
+		return 0;
+	rcm_lock_acquire(&lock);
+	ret = adopt_locked(channel);
+	rcm_lock_release(&lock);
+	return ret;
+}
+
+void rcm_adopt_channel_to_end(struct rcm_channel *channel)
+{
+	if (!rcm_fork_generation || is_own(channel))
+		return;
+	rcm_lock_acquire(&lock);
+	rcm_channel_recognize(channel);
+	rcm_lock_release(&lock);
+}
+
+int rcm_adopt_id(struct rcm_id *id)
+{
+	struct rcm_channel *channel;
+	int ret;
+
+	if (!rcm_fork_generation)
+		return 0;
+	channel = rcm_id_channel(id);
+	ret = rcm_adopt_channel(channel);
+	rcm_channel_put(channel);
+	return ret;
+}
+
+void rcm_adopt_id_to_end(struct rcm_id *id)
+{
+	struct rcm_channel *channel;
+
+	if (!rcm_fork_generation)
+		return;
+	channel = rcm_id_channel(id);
+	rcm_adopt_channel_to_end(channel);
+	rcm_channel_put(channel);
+}
+
+__attribute__((constructor)) static void adopt_watch_forks(void)
+{
+	rcm_fork_watch_lock(RCM_FORK_ADOPT, &lock);
+}

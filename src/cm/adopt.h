@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What a fork's child has of its parent: channels and ids, and what the parent's other threads, which aren't here, were
+ * doing with them.
+ *
+ * Three steps. The first call of the child gives up what those threads held and waited for, in memory alone. The
+ * first that is about an id or a channel looks whether the channel's descriptors still are what they were. And the
+ * first that goes on with it, which any but those that destroy does, makes its descriptor the child's own and starts
+ * again what was under way on it. In a process that is nobody's child each costs a comparison.
+ */
+#pragma once
+
+struct rcm_channel;
+struct rcm_id;
+
+/* The first step. First in every public call that takes a lock. Any thread. */
+void rcm_adopt_enter(void);
+
+/* All three for a channel, or for that of an id. 0; -EMFILE, -ENFILE, -ENOMEM, -EAGAIN (no thread): the next call tries
+ * again, and until then nothing of the channel's shows. Any thread, no lock held. */
+int rcm_adopt_channel(struct rcm_channel *channel);
+int rcm_adopt_id(struct rcm_id *id);
+
+/* The first two: for calls that end it. */
+void rcm_adopt_channel_to_end(struct rcm_channel *channel);
+void rcm_adopt_id_to_end(struct rcm_id *id);

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* All ids and channels of the process. */
+#include "cm/roll.h"
+
+#include "base/fork.h"
+#include "base/lock.h"
+
+static struct rcm_lock lock = RCM_LOCK_INIT;
+static LIST_HEAD(, rcm_roll_entry) rolls[RCM_ROLLS] RCM_GUARDED_BY(lock);
+
+void rcm_roll_add(enum rcm_roll roll, struct rcm_roll_entry *entry)
+{
+	rcm_lock_acquire(&lock);
+	LIST_INSERT_HEAD(&rolls[roll], entry, link);
+	rcm_lock_release(&lock);
+}
+
+void rcm_roll_remove(struct rcm_roll_entry *entry)
+{
+	rcm_lock_acquire(&lock);
+	LIST_REMOVE(entry, link);
+	rcm_lock_release(&lock);
+}
+
+void rcm_roll_visit(enum rcm_roll roll, void (*visit)(struct rcm_roll_entry *entry))
+{
+	struct rcm_roll_entry *entry;
+
+	rcm_lock_acquire(&lock);
+	LIST_FOREACH(entry, &rolls[roll], link)
+		visit(entry);
+	rcm_lock_release(&lock);
+}
+
+__attribute__((constructor)) static void roll_watch_forks(void)
+{
+	rcm_fork_watch_lock(RCM_FORK_ROLL, &lock);
+}

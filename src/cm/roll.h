@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* All ids and channels of the process: the child of a fork has to go through those that it has of its parent. */
+#pragma once
+
+#include <sys/queue.h>
+
+enum rcm_roll { RCM_ROLL_CHANNELS, RCM_ROLL_IDS, RCM_ROLLS };
+
+struct rcm_roll_entry {
+	LIST_ENTRY(rcm_roll_entry) link;
+};
+
+/* Whole before the one, and until after the other. Any thread. */
+void rcm_roll_add(enum rcm_roll roll, struct rcm_roll_entry *entry);
+void rcm_roll_remove(struct rcm_roll_entry *entry);
+
+/* Calls visit for each, under the roll's lock: it neither adds nor removes. */
+void rcm_roll_visit(enum rcm_roll roll, void (*visit)(struct rcm_roll_entry *entry));
