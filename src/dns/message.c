@@ -13,7 +13,10 @@ enum {
 	FLAG_AD = 0x0020, MASK_RCODE = 0x000f,
 	POINTER = 0xc0,
 	LABEL_MAX = 63,
-	ALIASES_MAX = 32,		/* names followed one after the other: beyond it is a circle */
+	POINTERS_MAX = RCM_MESSAGE_NAME_MAX / 2,	/* in one name: as many as it can have labels */
+	ALIASES_MAX = 32,		/* followed for one name: beyond it is a circle */
+	ALIASES_SEEN_MAX = 64,		/* looked at in one answer */
+	ENDS_MAX = 4,			/* of aliases, looked at for addresses */
 };
 
 size_t rcm_message_name(const char *text, uint8_t name[RCM_MESSAGE_NAME_MAX])
@@ -61,7 +64,8 @@ size_t rcm_message_ask(const struct rcm_message_question *question, uint16_t id,
 	return (size_t)(w.at - bytes);
 }
 
-/* A name in a message. Pointers go back only, each before all that the name has had so far: so there is an end. */
+/* A name in a message. Pointers go back only, each before all that the name has had so far; so there is an end. It is
+ * near: an answer has room for thousands of names, each of which could lead through the whole message. */
 struct walk {
 	const uint8_t *bytes;
 	size_t len;
@@ -69,6 +73,7 @@ struct walk {
 	size_t floor;		/* pointers have to go before this */
 	size_t behind;		/* where the name ends in place; 0: not known yet */
 	size_t octets;		/* of all labels so far */
+	unsigned pointers;
 };
 
 static struct walk walk_begin(const uint8_t *bytes, size_t len, size_t at)
@@ -85,7 +90,7 @@ static int walk_label(struct walk *walk, const uint8_t **ret_label)
 		if (walk->at + 2 > walk->len)
 			return -1;
 		to = (size_t)(walk->bytes[walk->at] & ~POINTER) << 8 | walk->bytes[walk->at + 1];
-		if (to >= walk->floor)
+		if (to >= walk->floor || ++walk->pointers > POINTERS_MAX)
 			return -1;
 		if (!walk->behind)
 			walk->behind = walk->at + 2;
@@ -115,6 +120,16 @@ static size_t message_skip_name(const uint8_t *bytes, size_t len, size_t at)
 	while ((n = walk_label(&walk, &label)) > 0)
 		;
 	return n ? 0 : walk.behind;
+}
+
+/* The same of a name that was read before: what its pointers point to isn't looked at. */
+static size_t message_skip_known_name(const uint8_t *bytes, size_t len, size_t at)
+{
+	while (at < len && bytes[at] && (bytes[at] & POINTER) != POINTER)
+		at += 1U + bytes[at];
+	if (at < len)
+		at += bytes[at] ? 2 : 1;
+	return at < len ? at : 0;
 }
 
 static uint8_t message_lower(uint8_t c)
@@ -181,10 +196,10 @@ struct record {
 	uint16_t size;
 };
 
-/* Reads the record at *at, and puts that behind it. A record of another class counts as one of type 0. */
-static bool message_read_record(const uint8_t *bytes, size_t len, size_t *at, struct record *ret_record)
+/* Reads the record whose owner ends before behind, and puts at behind it. A record of another class counts as one of
+ * type 0. */
+static bool message_read_owned(const uint8_t *bytes, size_t len, size_t behind, size_t *at, struct record *ret_record)
 {
-	size_t behind = message_skip_name(bytes, len, *at);
 	struct rcm_reader r = rcm_reader_init(bytes + behind, len - behind);
 	struct record record = { .owner = *at };
 	uint16_t class;
@@ -207,47 +222,21 @@ static bool message_read_record(const uint8_t *bytes, size_t len, size_t *at, st
 	return true;
 }
 
+static bool message_read_record(const uint8_t *bytes, size_t len, size_t *at, struct record *ret_record)
+{
+	return message_read_owned(bytes, len, message_skip_name(bytes, len, *at), at, ret_record);
+}
+
+static bool message_read_again(const struct rcm_message_answer *answer, size_t *at, struct record *ret_record)
+{
+	size_t behind = message_skip_known_name(answer->bytes, answer->len, *at);
+
+	return message_read_owned(answer->bytes, answer->len, behind, at, ret_record);
+}
+
 static size_t message_address_size(uint16_t type)
 {
 	return type == ns_t_a ? sizeof(struct in_addr) : sizeof(struct in6_addr);
-}
-
-/* True where this record says that the name reached so far is an alias. */
-static bool message_follow(struct rcm_message_answer *answer, const struct record *record)
-{
-	char text[NS_MAXDNAME];
-
-	if (record->type != ns_t_cname || !message_is_name(answer->bytes, answer->len, record->owner, answer->end) ||
-	    !message_copy_name(answer->bytes, answer->len, record->data, answer->end))
-		return false;
-	if (record->ttl < answer->ttl)
-		answer->ttl = record->ttl;
-	message_print_name(answer->end, text);
-	if (res_hnok(text))
-		strcpy(answer->canonname, text);
-	return true;
-}
-
-/* From the name asked for to the end of its aliases; a circle ends somewhere, where no address is. */
-static void message_follow_aliases(struct rcm_message_answer *answer)
-{
-	struct record record;
-	unsigned followed = 0;
-	bool again = true;
-
-	while (again) {
-		size_t at = answer->records;
-
-		again = false;
-		for (size_t i = 0; i < answer->records_count; i++) {
-			message_read_record(answer->bytes, answer->len, &at, &record);
-			if (!message_follow(answer, &record))
-				continue;
-			if (++followed == ALIASES_MAX)
-				return;
-			again = true;
-		}
-	}
 }
 
 static bool message_is_address(const struct rcm_message_answer *answer, const struct record *record)
@@ -257,43 +246,127 @@ static bool message_is_address(const struct rcm_message_answer *answer, const st
 }
 
 /* Records of other names are none of the question's: RFC 5452, section 6. */
-static void message_count_addresses(struct rcm_message_answer *answer)
+static bool message_count_addresses(struct rcm_message_answer *answer)
 {
 	size_t at = answer->records;
 	struct record record;
 
 	for (size_t i = 0; i < answer->records_count; i++) {
-		message_read_record(answer->bytes, answer->len, &at, &record);
-		if (!message_is_address(answer, &record))
+		if (!message_read_again(answer, &at, &record) || !message_is_address(answer, &record))
 			continue;
 		answer->count++;
 		if (record.ttl < answer->ttl)
 			answer->ttl = record.ttl;
 	}
+	return answer->count;
 }
 
-/* 0 or -EBADMSG. Leaves at behind the section. */
-static int message_read_answers(struct rcm_message_answer *answer, size_t count, size_t *at)
+struct alias {
+	size_t owner, target;
+	uint32_t ttl;
+	bool followed;
+};
+
+/* Those of an answer, found in one pass. */
+struct aliases {
+	unsigned count, depth, followed, ends;
+	struct alias seen[ALIASES_SEEN_MAX];
+	struct alias *path[ALIASES_MAX];	/* from the name asked for to the name looked at */
+};
+
+static void aliases_see(struct aliases *aliases, const struct record *record)
 {
+	if (record->type == ns_t_cname && aliases->count < ALIASES_SEEN_MAX)
+		aliases->seen[aliases->count++] = (struct alias){
+			.owner = record->owner, .target = record->data, .ttl = record->ttl,
+		};
+}
+
+/* From the name looked at to one that it is an alias of; false: there is none, or none that wasn't followed. */
+static bool aliases_step(struct aliases *aliases, struct rcm_message_answer *answer)
+{
+	for (unsigned i = 0; i < aliases->count && aliases->followed < ALIASES_MAX; i++) {
+		struct alias *alias = &aliases->seen[i];
+
+		if (alias->followed || !message_is_name(answer->bytes, answer->len, alias->owner, answer->end))
+			continue;
+		alias->followed = true;
+		aliases->followed++;
+		aliases->path[aliases->depth++] = alias;
+		return message_copy_name(answer->bytes, answer->len, alias->target, answer->end);
+	}
+	return false;
+}
+
+static void aliases_step_back(struct aliases *aliases, const struct rcm_message_question *question,
+			      struct rcm_message_answer *answer)
+{
+	if (--aliases->depth)
+		message_copy_name(answer->bytes, answer->len, aliases->path[aliases->depth - 1]->target, answer->end);
+	else
+		memcpy(answer->end, question->name, question->name_len);
+}
+
+static void aliases_take_path(const struct aliases *aliases, struct rcm_message_answer *answer)
+{
+	uint8_t name[RCM_MESSAGE_NAME_MAX];
+	char text[NS_MAXDNAME];
+
+	for (unsigned i = 0; i < aliases->depth; i++) {
+		const struct alias *alias = aliases->path[i];
+
+		if (alias->ttl < answer->ttl)
+			answer->ttl = alias->ttl;
+		message_copy_name(answer->bytes, answer->len, alias->target, name);
+		message_print_name(name, text);
+		if (res_hnok(text))
+			strcpy(answer->canonname, text);
+	}
+}
+
+/* From the name asked for to the end of its aliases; a circle ends somewhere, where no address is. A name may be an
+ * alias of several: then the first end with addresses counts. */
+static void aliases_follow(struct aliases *aliases, const struct rcm_message_question *question,
+			   struct rcm_message_answer *answer)
+{
+	bool is_end = true;
+
+	for (;;) {
+		if (aliases_step(aliases, answer)) {
+			is_end = true;
+			continue;
+		}
+		if (is_end && (message_count_addresses(answer) || ++aliases->ends == ENDS_MAX))
+			break;
+		if (!aliases->depth)
+			break;
+		aliases_step_back(aliases, question, answer);
+		is_end = false;
+	}
+	aliases_take_path(aliases, answer);
+}
+
+/* 0 or -EBADMSG. Leaves at behind the section. An address of a wrong length harms the others nothing. */
+static int message_read_answers(const struct rcm_message_question *question, struct rcm_message_answer *answer,
+				size_t count, size_t *at)
+{
+	struct aliases aliases = { 0 };
 	struct record record;
-	bool aliases = false;
+	bool broken = false;
 
 	answer->records = *at;
 	answer->records_count = count;
 	for (size_t i = 0; i < count; i++) {
 		if (!message_read_record(answer->bytes, answer->len, at, &record))
 			return -EBADMSG;
-		if (record.type == answer->type && record.size != message_address_size(answer->type))
-			return -EBADMSG;
+		broken |= record.type == answer->type && record.size != message_address_size(answer->type);
 		if (record.type == ns_t_cname && !message_skip_name(answer->bytes, answer->len, record.data))
 			return -EBADMSG;
-		aliases |= record.type == ns_t_cname;
+		aliases_see(&aliases, &record);
 		answer->empty = false;
 	}
-	if (aliases)
-		message_follow_aliases(answer);
-	message_count_addresses(answer);
-	return 0;
+	aliases_follow(&aliases, question, answer);
+	return broken && !answer->count ? -EBADMSG : 0;
 }
 
 /* RFC 2308, section 5: the lesser of the record's TTL and its last field. */
@@ -326,7 +399,7 @@ static void message_read_rest(struct rcm_message_answer *answer, size_t authorit
 			message_read_soa(answer, &record);
 		if (record.type == ns_t_opt)
 			answer->rcode |= record.ttl >> 24 << 4;
-		else
+		else if (i >= authorities)
 			answer->empty = false;
 	}
 }
@@ -377,7 +450,7 @@ int rcm_message_read(const struct rcm_message_question *question, bool whole, co
 		return -ENOENT;
 	if (answer->truncated && !whole)
 		return 0;
-	if (message_read_answers(answer, counts[1], &at))
+	if (message_read_answers(question, answer, counts[1], &at))
 		return -EBADMSG;
 	message_read_rest(answer, counts[2], counts[3], at);
 	return 0;
@@ -402,8 +475,7 @@ void rcm_message_addresses(const struct rcm_message_answer *answer, union rcm_dn
 	unsigned count = 0;
 
 	while (count < answer->count) {
-		message_read_record(answer->bytes, answer->len, &at, &record);
-		if (message_is_address(answer, &record))
+		if (message_read_again(answer, &at, &record) && message_is_address(answer, &record))
 			message_put_address(&addresses[count++], answer->type, answer->bytes + record.data);
 	}
 }

@@ -39,7 +39,7 @@ struct rcm_message_answer {
 	uint16_t type;			/* of the question */
 	unsigned rcode;			/* with the upper bits that OPT carries */
 	bool truncated, authoritative, recursion;
-	bool empty;			/* no record in it but OPT */
+	bool empty;			/* no answer and no additional record in it but OPT: a referral is as empty */
 	unsigned count;			/* addresses of that type at the end of the name's aliases */
 	uint32_t ttl;			/* the least of those and the aliases; of no meaning where there is none */
 	uint32_t negative_ttl;		/* how long "no" may be kept (RFC 2308); UINT32_MAX: not said */

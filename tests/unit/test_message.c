@@ -268,7 +268,7 @@ static void test_message_negative_ttl_is_the_lesser_of_the_soa_s_two(void **stat
 		dns_message_add_raw(&message, 2, record, sizeof(record));
 		assert_int_equal(read_all(), 0);
 		assert_int_equal(answer.negative_ttl, minimum < 60 ? minimum : 60);
-		assert_false(answer.empty);
+		assert_true(answer.empty);
 	}
 }
 
@@ -312,6 +312,88 @@ static void test_message_address_of_wrong_length_is_malformed(void **state)
 	begin("a.test", ns_t_a, 0);
 	dns_message_add(&message, "a.test", ns_t_a, 300, "not-an-address");
 	assert_int_equal(read_all(), -EBADMSG);
+}
+
+static void test_message_address_of_wrong_length_harms_no_other(void **state)
+{
+	(void)state;
+	begin("a.test", ns_t_a, 0);
+	dns_message_add(&message, "a.test", ns_t_a, 300, "192.0.2.1");
+	dns_message_add(&message, "a.test", ns_t_a, 300, "not-an-address");
+	dns_message_add(&message, "a.test", ns_t_a, 300, "192.0.2.2");
+	assert_int_equal(read_all(), 0);
+	check("192.0.2.1 192.0.2.2");
+}
+
+static void test_message_alias_of_two_names_ends_where_addresses_are(void **state)
+{
+	(void)state;
+	for (int first = 0; first < 2; first++) {
+		begin("a.test", ns_t_a, 0);
+		dns_message_add(&message, "a.test", ns_t_cname, 9, first ? "good.test" : "none.test");
+		dns_message_add(&message, "a.test", ns_t_cname, 9, first ? "none.test" : "good.test");
+		dns_message_add(&message, "none.test", ns_t_cname, 9, "end.test");
+		dns_message_add(&message, "good.test", ns_t_a, 60, "192.0.2.1");
+		assert_int_equal(read_all(), 0);
+		check("192.0.2.1");
+		assert_string_equal(answer.canonname, "good.test");
+		assert_int_equal(answer.ttl, 9);
+	}
+}
+
+/* What a server says where it knows others who should be asked. */
+static void test_message_with_authority_records_alone_is_empty(void **state)
+{
+	static const uint8_t ns[] = "\xc0\x0c\0\2\0\1\0\0\0\x3c\0\2\xc0\x0c";
+
+	(void)state;
+	for (int section = 1; section <= 3; section++) {
+		begin("a.test", ns_t_a, 0);
+		dns_message_add_raw(&message, section, ns, sizeof(ns) - 1);
+		assert_int_equal(read_all(), 0);
+		assert_int_equal(answer.empty, section == 2);
+	}
+}
+
+/* A record with a chain of so many pointers in its data, each to the one before; the end of it. */
+static unsigned add_chain(unsigned pointers)
+{
+	size_t start = message.len, data = start + 11;
+	uint8_t *at = message.bytes + data;
+	unsigned to = (unsigned)data;
+
+	memcpy(message.bytes + start, "\0\0\x63\0\1\0\0\0\x3c", 9);
+	message.bytes[start + 9] = (uint8_t)((2 * pointers + 1) >> 8);
+	message.bytes[start + 10] = (uint8_t)(2 * pointers + 1);
+	*at++ = 0;
+	for (unsigned i = 0; i < pointers; i++) {
+		*at++ = (uint8_t)(0xc0 | to >> 8);
+		*at++ = (uint8_t)to;
+		to = (unsigned)(at - 2 - message.bytes);
+	}
+	message.len = (size_t)(at - message.bytes);
+	message.bytes[7]++;
+	return to;
+}
+
+static void test_message_name_of_more_pointers_than_labels_is_malformed(void **state)
+{
+	static const uint8_t rest[] = "\0\x63\0\1\0\0\0\x3c\0\0";
+	uint8_t record[2 + sizeof(rest) - 1];
+
+	(void)state;
+	memcpy(record + 2, rest, sizeof(rest) - 1);
+	for (unsigned pointers = 100; pointers <= 8000; pointers *= 80) {
+		unsigned end;
+
+		begin("a.test", ns_t_a, 0);
+		end = add_chain(pointers);
+		record[0] = (uint8_t)(0xc0 | end >> 8);
+		record[1] = (uint8_t)end;
+		dns_message_add_raw(&message, 1, record, sizeof(record));
+		dns_message_add(&message, "a.test", ns_t_a, 300, "192.0.2.1");
+		assert_int_equal(read_all(), pointers == 100 ? 0 : -EBADMSG);
+	}
 }
 
 static void test_message_pointers_that_do_not_go_back_are_malformed(void **state)
@@ -389,6 +471,10 @@ int main(void)
 		cmocka_unit_test(test_message_octets_behind_it_do_not_matter),
 		cmocka_unit_test(test_message_cut_anywhere_is_none_or_malformed),
 		cmocka_unit_test(test_message_address_of_wrong_length_is_malformed),
+		cmocka_unit_test(test_message_address_of_wrong_length_harms_no_other),
+		cmocka_unit_test(test_message_alias_of_two_names_ends_where_addresses_are),
+		cmocka_unit_test(test_message_with_authority_records_alone_is_empty),
+		cmocka_unit_test(test_message_name_of_more_pointers_than_labels_is_malformed),
 		cmocka_unit_test(test_message_pointers_that_do_not_go_back_are_malformed),
 		cmocka_unit_test(test_message_any_octet_changed_is_read_without_harm),
 		cmocka_unit_test(test_message_of_the_greatest_size_is_read_soon),
