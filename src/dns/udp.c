@@ -221,15 +221,28 @@ static void udp_flush_socket(struct rcm_udp_socket *socket)
 	udp_socket_release(socket);
 }
 
+static bool udp_socket_hold(struct rcm_udp_socket *socket)
+{
+	bool busy = socket->busy;
+
+	socket->busy = true;
+	return busy;
+}
+
+/* A question that fails may have others taken back, and their sockets freed: the one that leads on is held. */
 void rcm_udp_flush(struct rcm_udp *udp)
 {
 	struct rcm_udp_socket *socket, *next;
 
 	rcm_timer_stop(udp->carry->loop, &udp->flush);
 	for (socket = TAILQ_FIRST(&udp->sockets); socket; socket = next) {
-		next = TAILQ_NEXT(socket, entry);
+		bool busy = udp_socket_hold(socket);
+
 		if (!TAILQ_EMPTY(&socket->unsent) && !(socket->source.events & RCM_WRITABLE))
 			udp_flush_socket(socket);
+		next = TAILQ_NEXT(socket, entry);
+		socket->busy = busy;
+		udp_socket_release(socket);
 	}
 }
 
