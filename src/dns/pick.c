@@ -7,6 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "dns/environment.h"
 #include "dns/lines.h"
 
 static const char blanks[] = RCM_BLANKS;
@@ -71,7 +72,7 @@ int rcm_pick_read(const struct rcm_pick_files *files, struct rcm_pick *ret_pick)
 		err = rcm_lines_each(files->host, take_host, &pick);
 	if (err)
 		return err;
-	if (!pick.hosts_line || secure_getenv("HOSTALIASES"))
+	if (!pick.hosts_line || rcm_environment_get()->aliases)
 		pick.system = true;
 	*ret_pick = pick;
 	return 0;

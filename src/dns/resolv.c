@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "dns/environment.h"
 #include "dns/lines.h"
 
 /* Defaults and bounds of resolv.conf(5). */
@@ -195,21 +196,28 @@ static int resolv_take_line(char *line, void *arg)
 	return 0;
 }
 
-/* LOCALDOMAIN instead of any list of the file. */
-static int resolv_take_environment(struct reading *reading, const char *variable,
+static int resolv_take_text(struct reading *reading, const char *text,
 			    int (*take)(struct reading *reading, char *text))
 {
-	const char *value = secure_getenv(variable);
-	char *copy;
+	char *copy = strdup(text);
 	int err;
 
-	if (!value)
-		return 0;
-	copy = strdup(value);
 	if (!copy)
 		return -ENOMEM;
 	err = take(reading, copy);
 	free(copy);
+	return err;
+}
+
+/* Instead of any list of the file. None at all is a list, too: the usual way to have no domain searched. */
+static int resolv_take_domains(struct reading *reading, const char *domains)
+{
+	int err;
+
+	if (!domains)
+		return 0;
+	err = resolv_take_text(reading, domains, resolv_search_line);
+	reading->search_given = reading->search_fixed = true;
 	return err;
 }
 
@@ -233,6 +241,7 @@ static int resolv_set_defaults(struct reading *reading)
 
 int rcm_resolv_read(const char *path, struct rcm_resolv **ret_resolv)
 {
+	const struct rcm_environment *environment = rcm_environment_get();
 	struct rcm_resolv *resolv = calloc(1, sizeof(*resolv));
 	struct reading reading = { .resolv = resolv };
 	int err;
@@ -243,14 +252,13 @@ int rcm_resolv_read(const char *path, struct rcm_resolv **ret_resolv)
 	resolv->ndots = NDOTS;
 	resolv->timeout_ms = TIMEOUT_S * 1000;
 	resolv->attempts = ATTEMPTS;
-	err = resolv_take_environment(&reading, "LOCALDOMAIN", resolv_search_line);
-	reading.search_fixed = reading.search_given;
+	err = resolv_take_domains(&reading, environment->domains);
 	if (!err)
 		err = rcm_lines_each(path, resolv_take_line, &reading);
 	if (!err)
 		err = resolv_set_defaults(&reading);
-	if (!err)
-		err = resolv_take_environment(&reading, "RES_OPTIONS", resolv_options_line);
+	if (!err && environment->options)
+		err = resolv_take_text(&reading, environment->options, resolv_options_line);
 	if (err)
 		rcm_resolv_put(resolv);
 	else

@@ -5,6 +5,7 @@
 #include "base/container.h"
 #include "base/log.h"
 #include "base/thread.h"
+#include "dns/environment.h"
 #include "resolve/course.h"
 #include "resolve/flight.h"
 #include "resolve/fork.h"
@@ -167,7 +168,9 @@ static int engine_start_locked(struct rcm_engine *engine) RCM_REQUIRES(&engine->
 	if (atomic_load(&engine->life) == RCM_ENGINE_RUNNING)
 		return 0;
 	engine_leave_parent_locked(engine);
-	ret = loop_start(engine);
+	ret = rcm_environment_take();
+	if (!ret)
+		ret = loop_start(engine);
 	if (!ret)
 		atomic_store(&engine->life, RCM_ENGINE_RUNNING);
 	return ret;

@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "dns/environment.h"
 #include "test.h"
 
 static char nsswitch[] = "/tmp/rai-nsswitch-XXXXXX", gai[] = "/tmp/rai-gai-XXXXXX", host[] = "/tmp/rai-host-XXXXXX";
@@ -122,6 +123,18 @@ static void test_pick_host_conf_multi_is_read(void **state)
 	assert_false(read_pick(&files).multi);
 }
 
+static void test_pick_with_hostaliases_is_the_system_s_once_the_environment_is_copied(void **state)
+{
+	(void)state;
+	setenv("HOSTALIASES", "/nonexistent", 1);
+	assert_false(read_line("hosts: files dns\n").system);
+	assert_int_equal(rcm_environment_take(), 0);
+	assert_true(read_line("hosts: files dns\n").system);
+	unsetenv("HOSTALIASES");
+	assert_int_equal(rcm_environment_take(), 0);
+	assert_false(read_line("hosts: files dns\n").system);
+}
+
 static void test_pick_without_files_is_the_system_s(void **state)
 {
 	static const struct rcm_pick_files none = { .nsswitch = "/nonexistent/a", .gai = "/nonexistent/b",
@@ -163,6 +176,7 @@ int main(void)
 		cmocka_unit_test(test_pick_anything_else_is_the_system_s),
 		cmocka_unit_test(test_pick_more_lines_in_gai_conf_than_we_keep_are_the_system_s),
 		cmocka_unit_test(test_pick_host_conf_multi_is_read),
+		cmocka_unit_test(test_pick_with_hostaliases_is_the_system_s_once_the_environment_is_copied),
 		cmocka_unit_test(test_pick_without_files_is_the_system_s),
 		cmocka_unit_test(test_pick_without_descriptors_is_an_error_and_changes_nothing),
 		cmocka_unit_test(test_pick_of_a_file_that_breaks_off_is_an_error_and_changes_nothing),

@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "dns/environment.h"
 #include "test.h"
 
 static struct rcm_resolv *resolv;
@@ -126,17 +127,50 @@ static void test_resolv_numbers_have_bounds(void **state)
 	assert_int_equal(resolv->attempts, 0);
 }
 
+static void forget_environment(void)
+{
+	unsetenv("LOCALDOMAIN");
+	unsetenv("RES_OPTIONS");
+	assert_int_equal(rcm_environment_take(), 0);
+}
+
 static void test_resolv_environment_goes_before_the_file(void **state)
 {
 	(void)state;
 	setenv("LOCALDOMAIN", "env.test other.test", 1);
 	setenv("RES_OPTIONS", "ndots:5 edns0", 1);
+	assert_int_equal(rcm_environment_take(), 0);
 	read_text("search file.test\noptions ndots:2 rotate\n");
-	unsetenv("LOCALDOMAIN");
-	unsetenv("RES_OPTIONS");
 	check_search("env.test other.test");
 	assert_int_equal(resolv->ndots, 5);
 	assert_true(resolv->edns && resolv->rotate);
+	forget_environment();
+}
+
+static void test_resolv_localdomain_that_is_empty_searches_no_domain(void **state)
+{
+	(void)state;
+	setenv("LOCALDOMAIN", "", 1);
+	assert_int_equal(rcm_environment_take(), 0);
+	read_text("search file.test\n");
+	assert_int_equal(resolv->search_count, 0);
+	forget_environment();
+	read_text("search file.test\n");
+	check_search("file.test");
+}
+
+/* It is read by a thread of ours, and only the application knows when its environment may be looked at. */
+static void test_resolv_goes_by_a_copy_of_the_environment(void **state)
+{
+	(void)state;
+	setenv("LOCALDOMAIN", "env.test", 1);
+	assert_int_equal(rcm_environment_take(), 0);
+	setenv("LOCALDOMAIN", "later.test", 1);
+	setenv("RES_OPTIONS", "ndots:5", 1);
+	read_text("search file.test\n");
+	check_search("env.test");
+	assert_int_equal(resolv->ndots, 1);
+	forget_environment();
 }
 
 static void test_resolv_without_a_file_is_the_server_of_this_host(void **state)
@@ -194,6 +228,8 @@ int main(void)
 		RESOLV_TEST(test_resolv_options_each),
 		RESOLV_TEST(test_resolv_numbers_have_bounds),
 		RESOLV_TEST(test_resolv_environment_goes_before_the_file),
+		RESOLV_TEST(test_resolv_localdomain_that_is_empty_searches_no_domain),
+		RESOLV_TEST(test_resolv_goes_by_a_copy_of_the_environment),
 		RESOLV_TEST(test_resolv_without_a_file_is_the_server_of_this_host),
 		RESOLV_TEST(test_resolv_without_descriptors_is_an_error),
 		RESOLV_TEST(test_resolv_is_the_same_where_all_is),
