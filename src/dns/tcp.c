@@ -22,8 +22,9 @@ enum {
 	PIPELINE = 128,
 };
 
-/* A connection that has been silent for so long gets no more questions: its server may do them one by one. One that has
- * been for longer, and whose last question was taken back, is closed: its server may have forgotten it. */
+/* A connection that has been silent for so long gets no more questions while another can be made: its server may do
+ * them one by one. One that has been for longer, and whose last question was taken back, is closed: its server may have
+ * forgotten it. */
 #define STUCK_AFTER (100 * RCM_NS_PER_MS)
 #define DEAD_AFTER (500 * RCM_NS_PER_MS)
 
@@ -356,6 +357,22 @@ static bool tcp_is_usable(const struct rcm_tcp_connection *connection)
 	return !pending || (pending < tcp->pipeline && tcp_now(tcp) - connection->moved_at < STUCK_AFTER);
 }
 
+/* The one with the fewest questions that has room; NULL: none has. Silence alone is no reason to wait: a server may
+ * well answer the next before it has an answer to the last (RFC 7766, section 6.2.1.1). */
+static struct rcm_tcp_connection *tcp_least_loaded(const struct rcm_tcp *tcp)
+{
+	struct rcm_tcp_connection *connection, *least = NULL;
+	unsigned fewest = tcp->pipeline;
+
+	TAILQ_FOREACH(connection, &tcp->connections, entry) {
+		if (tcp_pending(connection) >= fewest)
+			continue;
+		fewest = tcp_pending(connection);
+		least = connection;
+	}
+	return least;
+}
+
 /* 0; -EAGAIN: all are in use; or another -errno: there can't be one. */
 static int tcp_choose(struct rcm_tcp *tcp, struct rcm_tcp_connection **ret_connection)
 {
@@ -367,7 +384,10 @@ static int tcp_choose(struct rcm_tcp *tcp, struct rcm_tcp_connection **ret_conne
 			return 0;
 		}
 	}
-	return tcp->connections_count < RCM_DNS_CONNECTIONS ? tcp_connection_new(tcp, ret_connection) : -EAGAIN;
+	if (tcp->connections_count < RCM_DNS_CONNECTIONS)
+		return tcp_connection_new(tcp, ret_connection);
+	*ret_connection = tcp_least_loaded(tcp);
+	return *ret_connection ? 0 : -EAGAIN;
 }
 
 static void tcp_assign(struct rcm_tcp_connection *connection, struct rcm_carried *carried)
