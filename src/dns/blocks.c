@@ -29,6 +29,11 @@ int rcm_blocks_add(struct rcm_blocks *blocks, const struct rcm_block *block)
 	return 0;
 }
 
+static bool blocks_are_blind(const struct rcm_blocks *blocks)
+{
+	return blocks->blind[0] && blocks->blind[1];
+}
+
 /* A rule's message begins as a route's does, and its attribute for the destination has the same number. */
 static int blocks_take(const struct nlmsghdr *nlh, void *arg)
 {
@@ -36,6 +41,7 @@ static int blocks_take(const struct nlmsghdr *nlh, void *arg)
 	struct rcm_block block = { .family = msg->rtm_family, .bits = msg->rtm_dst_len };
 	size_t len = RTM_PAYLOAD(nlh);
 	struct rcm_blocks *blocks = arg;
+	int ret;
 
 	if ((nlh->nlmsg_type != RTM_NEWROUTE && nlh->nlmsg_type != RTM_NEWRULE) ||
 	    (msg->rtm_family != AF_INET && msg->rtm_family != AF_INET6) || msg->rtm_flags & RTM_F_CLONED)
@@ -46,7 +52,8 @@ static int blocks_take(const struct nlmsghdr *nlh, void *arg)
 		if (a->rta_type == RTA_MULTIPATH && nlh->nlmsg_type == RTM_NEWROUTE)
 			blocks->blind[msg->rtm_family == AF_INET6] = true;
 	}
-	return rcm_blocks_add(blocks, &block);
+	ret = rcm_blocks_add(blocks, &block);
+	return !ret && blocks_are_blind(blocks) ? -E2BIG : ret;
 }
 
 int rcm_blocks_read(struct rcm_blocks *blocks)
@@ -60,6 +67,9 @@ int rcm_blocks_read(struct rcm_blocks *blocks)
 	rcm_blocks_clear(blocks);
 	for (size_t i = 0; i < sizeof(lists) / sizeof(*lists) && !ret; i++)
 		ret = rcm_netlink_dump(lists[i].type, lists[i].family, blocks_take, blocks);
+	/* Of a million routes no more is read than tells that they are too many. */
+	if (ret == -E2BIG)
+		return 0;
 	if (ret)
 		rcm_blocks_clear(blocks);
 	return ret;

@@ -3,10 +3,12 @@
 #include "dns/blocks.h"
 
 #include <arpa/inet.h>
+#include <linux/rtnetlink.h>
 #include <stdio.h>
 #include <sys/socket.h>
 
 #include "base/limits.h"
+#include "dns/netlink.h"
 #include "test.h"
 
 static struct rcm_blocks blocks;
@@ -46,6 +48,48 @@ static int find(const char *text)
 	union rcm_dns_address a = address(text);
 
 	return rcm_blocks_find(&blocks, &a);
+}
+
+/* A table of so many routes instead of the host's; how many of them were looked at. */
+static unsigned routes, looked_at;
+
+int __real_rcm_netlink_dump(int type, int family, int (*take)(const struct nlmsghdr *nlh, void *arg), void *arg);
+int __wrap_rcm_netlink_dump(int type, int family, int (*take)(const struct nlmsghdr *nlh, void *arg), void *arg);
+
+int __wrap_rcm_netlink_dump(int type, int family, int (*take)(const struct nlmsghdr *nlh, void *arg), void *arg)
+{
+	struct {
+		struct nlmsghdr nlh;
+		struct rtmsg msg;
+		struct rtattr attr;
+		uint32_t to;
+	} route = {
+		.nlh = { .nlmsg_len = sizeof(route), .nlmsg_type = RTM_NEWROUTE },
+		.msg = { .rtm_family = AF_INET, .rtm_dst_len = 32 },
+		.attr = { .rta_len = RTA_LENGTH(4), .rta_type = RTA_DST },
+	};
+	int ret = 0;
+
+	if (!routes)
+		return __real_rcm_netlink_dump(type, family, take, arg);
+	for (unsigned i = 0; i < routes && !ret; i++) {
+		route.to = htonl(0x0a000000 + i);
+		looked_at++;
+		ret = take(&route.nlh, arg);
+	}
+	return ret;
+}
+
+/* A full table of the Internet's routes has a million. */
+static void test_blocks_of_more_routes_than_are_told_apart_are_not_read_on(void **state)
+{
+	(void)state;
+	routes = 1000000;
+	assert_int_equal(rcm_blocks_read(&blocks), 0);
+	routes = 0;
+	assert_int_equal(looked_at, RCM_BLOCKS_MAX + 1);
+	assert_int_equal(find("10.0.0.1"), -1);
+	assert_int_equal(find("2001:db8::1"), -1);
 }
 
 static void test_blocks_the_longest_prefix_is_found(void **state)
@@ -101,6 +145,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(test_blocks_the_longest_prefix_is_found, clear),
+		cmocka_unit_test_teardown(test_blocks_of_more_routes_than_are_told_apart_are_not_read_on, clear),
 		cmocka_unit_test_teardown(test_blocks_too_many_say_nothing, clear),
 		cmocka_unit_test_teardown(test_blocks_of_this_host_have_loopback_apart, clear),
 	};
