@@ -6,7 +6,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
@@ -15,8 +14,8 @@
 #define uthash_nonfatal_oom(element) ((element)->lost = true)
 #include <uthash.h>
 
-#include "base/err.h"
 #include "base/limits.h"
+#include "dns/lines.h"
 
 /* A line's name, once for each name on it. */
 struct mention {
@@ -108,8 +107,9 @@ static bool read_address(const char *text, union rcm_dns_address *to)
 	return false;
 }
 
-static int add_line(struct rcm_hosts *hosts, char *text)
+static int add_line(char *text, void *arg)
 {
+	struct rcm_hosts *hosts = arg;
 	static const char blanks[] = " \t\r\n\v\f";
 	union rcm_dns_address address;
 	struct line *line;
@@ -133,44 +133,17 @@ static int add_line(struct rcm_hosts *hosts, char *text)
 	return err;
 }
 
-static int read_file(struct rcm_hosts *hosts, FILE *file)
-{
-	size_t size = 0, bytes = 0;
-	char *text = NULL;
-	ssize_t len;
-	int err = 0;
-
-	errno = 0;
-	while (!err && (len = getline(&text, &size, file)) >= 0) {
-		bytes += (size_t)len;
-		err = bytes > RCM_HOSTS_BYTES_MAX ? -EFBIG : add_line(hosts, text);
-		errno = 0;
-	}
-	/* A directory can't be read, and stays one: glibc finds nothing in it, either. */
-	if (!err && !feof(file) && errno != EISDIR)
-		err = rcm_errno();
-	free(text);
-	return err;
-}
-
 int rcm_hosts_read(const char *path, bool first_line_only, struct rcm_hosts **ret_hosts)
 {
 	struct rcm_hosts *hosts = calloc(1, sizeof(*hosts));
-	FILE *file;
-	int err = 0;
+	int err;
 
 	if (!hosts)
 		return -ENOMEM;
 	SLIST_INIT(&hosts->lines);
 	atomic_init(&hosts->refs, 1);
 	hosts->first_line_only = first_line_only;
-	file = fopen(path, "re");
-	if (file) {
-		err = read_file(hosts, file);
-		fclose(file);
-	} else if (errno == ENOMEM || errno == EMFILE || errno == ENFILE) {
-		err = -errno;
-	}
+	err = rcm_lines_within(path, RCM_HOSTS_BYTES_MAX, add_line, hosts);
 	if (err)
 		rcm_hosts_free(hosts);
 	else

@@ -4,27 +4,70 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/err.h"
+#include "base/limits.h"
 
-int rcm_lines_each(const char *path, int (*take)(char *line, void *arg), void *arg)
+enum { CHUNK = 4096 };
+
+/* All of a file, and a NUL behind it: 0 or -errno. A directory is empty, and stays so. */
+static int lines_read(FILE *file, size_t max, char **ret_text, size_t *ret_len)
+{
+	size_t size = CHUNK, len = 0;
+	char *text = NULL, *grown;
+	int err = 0;
+
+	errno = 0;
+	do {
+		size *= 2;
+		grown = realloc(text, size);
+		if (!grown) {
+			err = -ENOMEM;
+			break;
+		}
+		text = grown;
+		len += fread(text + len, 1, size - 1 - len, file);
+	} while (len == size - 1 && len <= max);
+	if (!err && ferror(file) && errno != EISDIR)
+		err = rcm_errno();
+	if (!err && len > max)
+		err = -EFBIG;
+	if (err) {
+		free(text);
+		return err;
+	}
+	text[len] = '\0';
+	*ret_text = text;
+	*ret_len = len;
+	return 0;
+}
+
+int rcm_lines_within(const char *path, size_t max, int (*take)(char *line, void *arg), void *arg)
 {
 	FILE *file = fopen(path, "re");
-	char *line = NULL;
-	size_t size = 0;
-	int err = 0;
+	char *text, *end, *next;
+	size_t len;
+	int err;
 
 	if (!file)
 		return errno == EMFILE || errno == ENFILE || errno == ENOMEM ? -errno : 0;
-	errno = 0;
-	while (!err && getline(&line, &size, file) >= 0) {
-		err = take(line, arg);
-		errno = 0;
-	}
-	/* getline() says -1 at the end of the file, and without memory. A directory stays one: it has no lines. */
-	if (!err && !feof(file) && errno != EISDIR)
-		err = rcm_errno();
-	free(line);
+	err = lines_read(file, max, &text, &len);
 	fclose(file);
+	if (err)
+		return err;
+	end = text + len;
+	for (char *line = text; line < end && !err; line = next) {
+		next = memchr(line, '\n', (size_t)(end - line));
+		next = next ? next + 1 : end + 1;
+		next[-1] = '\0';
+		err = take(line, arg);
+	}
+	free(text);
 	return err;
+}
+
+int rcm_lines_each(const char *path, int (*take)(char *line, void *arg), void *arg)
+{
+	return rcm_lines_within(path, RCM_CONF_BYTES_MAX, take, arg);
 }

@@ -10,7 +10,7 @@
 
 static int join(char *line, void *arg)
 {
-	if (!strcmp(line, "stop\n"))
+	if (!strcmp(line, "stop"))
 		return -ECANCELED;
 	strcat(strcat(arg, "|"), line);
 	return 0;
@@ -31,13 +31,13 @@ static void test_lines_are_given_one_by_one_until_one_says_no(void **state)
 	(void)state;
 	write_file(path, "a\n\nb c");
 	assert_int_equal(rcm_lines_each(path, join, text), 0);
-	assert_string_equal(text, "|a\n|\n|b c");
+	assert_string_equal(text, "|a||b c");
 	unlink(path);
 	strcpy(path, "/tmp/rai-lines-XXXXXX");
 	write_file(path, "a\nstop\nb\n");
 	text[0] = '\0';
 	assert_int_equal(rcm_lines_each(path, join, text), -ECANCELED);
-	assert_string_equal(text, "|a\n");
+	assert_string_equal(text, "|a");
 	unlink(path);
 }
 
@@ -67,12 +67,27 @@ static void test_lines_that_can_not_be_read_for_now_are_an_error(void **state)
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 
+static void test_lines_of_a_file_without_an_end_are_too_many(void **state)
+{
+	char path[] = "/tmp/rai-lines-XXXXXX", text[64] = "";
+
+	(void)state;
+	assert_int_equal(rcm_lines_each("/dev/zero", join, text), -EFBIG);
+	write_file(path, "a\nb\n");
+	assert_int_equal(rcm_lines_within(path, 3, join, text), -EFBIG);
+	assert_string_equal(text, "");
+	assert_int_equal(rcm_lines_within(path, 4, join, text), 0);
+	assert_string_equal(text, "|a|b");
+	unlink(path);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_lines_are_given_one_by_one_until_one_says_no),
 		cmocka_unit_test(test_lines_of_what_is_no_file_are_none),
 		cmocka_unit_test(test_lines_that_can_not_be_read_for_now_are_an_error),
+		cmocka_unit_test(test_lines_of_a_file_without_an_end_are_too_many),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
