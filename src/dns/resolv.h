@@ -30,7 +30,8 @@ struct rcm_resolv {
 	bool sortlist;				/* there is one, which glibc goes by for IPv4 addresses alone */
 };
 
-/* Reads the file, and goes by the copy of the environment (environment.h); 0 or -errno. The caller owns the one reference. */
+/* Reads the file, and goes by the copy of the environment (environment.h); 0 or -errno. The caller owns the one
+ * reference. */
 int rcm_resolv_read(const char *path, struct rcm_resolv **ret_resolv);
 
 struct rcm_resolv *rcm_resolv_get(struct rcm_resolv *resolv);

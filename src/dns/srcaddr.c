@@ -175,15 +175,20 @@ void rcm_srcaddr_watch(struct rcm_srcaddr *srcaddr, struct rcm_loop *loop)
 }
 
 /* An overrun of the monitor (ENOBUFS) is news as well; only an empty one says that nothing changed. */
-void rcm_srcaddr_follow(struct rcm_srcaddr *srcaddr)
+bool rcm_srcaddr_is_stale(struct rcm_srcaddr *srcaddr)
 {
 	char buf[4096];
 
 	if (srcaddr->told.loop && !srcaddr->stale)
-		return;
+		return false;
 	while (recv(srcaddr->monitor, buf, sizeof(buf), MSG_DONTWAIT) >= 0 || errno == ENOBUFS)
 		srcaddr->stale = true;
-	if (srcaddr->stale)
+	return srcaddr->stale;
+}
+
+void rcm_srcaddr_follow(struct rcm_srcaddr *srcaddr)
+{
+	if (rcm_srcaddr_is_stale(srcaddr))
 		srcaddr->stale = refresh(srcaddr) != 0;
 	/* Where it can't be had in the loop it is looked at each time. */
 	if (srcaddr->loop && !srcaddr->told.loop)
@@ -223,6 +228,17 @@ int rcm_srcaddr_open(struct rcm_srcaddr **ret_srcaddr)
 	srcaddr->stale = true;
 	srcaddr->policy = rcm_policy_default;
 	*ret_srcaddr = srcaddr;
+	return 0;
+}
+
+int rcm_srcaddr_renew(const struct rcm_srcaddr *srcaddr, struct rcm_srcaddr **ret_srcaddr)
+{
+	int ret = rcm_srcaddr_open(ret_srcaddr);
+
+	if (ret)
+		return ret;
+	(*ret_srcaddr)->policy = srcaddr->policy;
+	rcm_srcaddr_follow(*ret_srcaddr);
 	return 0;
 }
 

@@ -18,9 +18,15 @@ void rcm_srcaddr_rank(struct rcm_srcaddr *srcaddr, const struct rcm_policy *poli
  * it before its timers. */
 void rcm_srcaddr_watch(struct rcm_srcaddr *srcaddr, struct rcm_loop *loop);
 
-/* Learns what changed of the host's own addresses and routes since the last call. Where nothing did: one system call;
- * none where the loop would have told. To be called before a sort. */
+/* Whether the host's own addresses or routes changed since they were read. One system call; none where the loop would
+ * have told. Until they are read anew each sort asks for every way. */
+bool rcm_srcaddr_is_stale(struct rcm_srcaddr *srcaddr);
+
+/* Reads them anew where they changed, which takes as long as they are many. To be called before a sort. */
 void rcm_srcaddr_follow(struct rcm_srcaddr *srcaddr);
+
+/* Another that ranks alike and has just read them; srcaddr is not changed, and may be in use. 0 or -errno. */
+int rcm_srcaddr_renew(const struct rcm_srcaddr *srcaddr, struct rcm_srcaddr **ret_srcaddr);
 
 /*
  * Puts count addresses in the order of order.h. Waits for nothing but the kernel's routing tables: a UDP socket that

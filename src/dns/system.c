@@ -96,9 +96,11 @@ static int sort_open(struct rcm_srcaddr **ret_srcaddr)
 	int ret;
 
 	ret = rcm_srcaddr_open(ret_srcaddr);
-	if (!ret)
-		rcm_srcaddr_sort(*ret_srcaddr, both, 2);
-	return ret;
+	if (ret)
+		return ret;
+	rcm_srcaddr_follow(*ret_srcaddr);
+	rcm_srcaddr_sort(*ret_srcaddr, both, 2);
+	return 0;
 }
 
 static int system_open(struct rcm_loop *loop, const struct rcm_dns_owner *owner, struct rcm_dns **ret_dns)
@@ -125,14 +127,39 @@ static int system_open(struct rcm_loop *loop, const struct rcm_dns_owner *owner,
 	return ret;
 }
 
+static bool sort_is_stale(struct rcm_dns *dns)
+{
+	bool stale;
+
+	rcm_lock_acquire(&dns->lock);
+	stale = rcm_srcaddr_is_stale(dns->srcaddr);
+	rcm_lock_release(&dns->lock);
+	return stale;
+}
+
+/* On the loop's thread, which alone puts another in its place: nobody waits while routes and addresses are read.
+ * Without descriptors or memory the old one stays, which asks for each way. */
+static void sort_follow(struct rcm_dns *dns) RCM_UNCHECKED
+{
+	struct rcm_srcaddr *old = dns->srcaddr, *renewed;
+
+	if (!sort_is_stale(dns) || rcm_srcaddr_renew(old, &renewed))
+		return;
+	rcm_lock_acquire(&dns->lock);
+	dns->srcaddr = renewed;
+	rcm_lock_release(&dns->lock);
+	rcm_srcaddr_close(old);
+}
+
 static int system_settle(struct rcm_dns *dns)
 {
+	sort_follow(dns);
 	return rcm_etc_settle(dns->etc);
 }
 
 static bool system_is_settled(struct rcm_dns *dns)
 {
-	return rcm_etc_is_settled(dns->etc);
+	return rcm_etc_is_settled(dns->etc) && !sort_is_stale(dns);
 }
 
 static void system_sort(struct rcm_dns *dns, union rcm_dns_address *addresses, unsigned count)
@@ -140,7 +167,8 @@ static void system_sort(struct rcm_dns *dns, union rcm_dns_address *addresses, u
 	if (count < 2)
 		return;
 	rcm_lock_acquire(&dns->lock);
-	rcm_srcaddr_follow(dns->srcaddr);
+	/* Routes and addresses may be very many: whoever calls doesn't read them. */
+	rcm_srcaddr_is_stale(dns->srcaddr);
 	rcm_srcaddr_sort(dns->srcaddr, addresses, count);
 	rcm_lock_release(&dns->lock);
 }
