@@ -62,40 +62,6 @@ static bool is_readable(int fd)
 	return poll(&p, 1, 0) == 1;
 }
 
-static int wait_used(struct rcm_channel *channel, const struct rcm_rouse *rouse)
-{
-	bool blocking = is_blocking(channel->pub.fd);
-	int ret = 0;
-
-	if (blocking)
-		ret = wait_readable(channel, rouse);
-	else if (!channel->bare)
-		ret = -EAGAIN;
-	if (ret || !channel->bare)
-		return ret;
-	ret = rcm_channel_read_bare(channel);
-	return ret == -EAGAIN && blocking ? 0 : ret;
-}
-
-/* Until something may be due. -EAGAIN: the application doesn't wait; -ECANCELED: the channel was stopped. A reader that
- * is cancelled meanwhile is no user of the channel any more. */
-static int wait_due(struct rcm_channel *channel)
-{
-	struct rcm_rouse rouse = { .fd = -1 };
-	int ret;
-
-	/* Before the look whether the channel was stopped, lest nobody tells of that any more. */
-	if (channel->for_sync)
-		rcm_rouse_begin_wait(&rouse);
-	ret = rcm_channel_use(channel);
-	if (ret)
-		return ret;
-	pthread_cleanup_push(rcm_channel_leave, channel);
-	ret = wait_used(channel, &rouse);
-	pthread_cleanup_pop(1);
-	return ret;
-}
-
 /* Who is about to wait for just anything has to see events of the library's own, too. Without a descriptor for them it
  * still gets the kernel's. */
 static void show_own(struct rcm_channel *channel)
@@ -109,6 +75,43 @@ static void show_own(struct rcm_channel *channel)
 		rcm_info("no descriptor for events of our own: errno %d", -ret);
 }
 
+static int wait_used(struct rcm_channel *channel, bool for_all, const struct rcm_rouse *rouse)
+{
+	bool blocking;
+	int ret = 0;
+
+	if (for_all)
+		show_own(channel);
+	blocking = is_blocking(channel->pub.fd);
+	if (blocking)
+		ret = wait_readable(channel, rouse);
+	else if (!channel->bare)
+		ret = -EAGAIN;
+	if (ret || !channel->bare)
+		return ret;
+	ret = rcm_channel_read_bare(channel);
+	return ret == -EAGAIN && blocking ? 0 : ret;
+}
+
+/* Until something may be due. -EAGAIN: the application doesn't wait; -ECANCELED: the channel was stopped. A reader that
+ * is cancelled meanwhile is no user of the channel any more. */
+static int wait_due(struct rcm_channel *channel, bool for_all)
+{
+	struct rcm_rouse rouse = { .fd = -1 };
+	int ret;
+
+	/* Before the look whether the channel was stopped, lest nobody tells of that any more. */
+	if (channel->for_sync)
+		rcm_rouse_begin_wait(&rouse);
+	ret = rcm_channel_use(channel);
+	if (ret)
+		return ret;
+	pthread_cleanup_push(rcm_channel_leave, channel);
+	ret = wait_used(channel, for_all, &rouse);
+	pthread_cleanup_pop(1);
+	return ret;
+}
+
 static void wait_put_channel(void *channel)
 {
 	rcm_channel_put(channel);
@@ -120,8 +123,7 @@ int rcm_channel_get(struct rcm_channel *channel, struct rcm_event **ret_event)
 
 	pthread_cleanup_push(wait_put_channel, rcm_channel_ref(channel));
 	while ((ret = take_delivered(channel, RCM_EVENTS_ALL, ret_event)) == -EAGAIN) {
-		show_own(channel);
-		ret = wait_due(channel);
+		ret = wait_due(channel, true);
 		if (ret)
 			break;
 	}
@@ -134,7 +136,7 @@ int rcm_channel_get_of(struct rcm_channel *channel, uint32_t types, struct rcm_e
 	int ret;
 
 	while ((ret = take_delivered(channel, types, ret_event)) == -EAGAIN) {
-		ret = wait_due(channel);
+		ret = wait_due(channel, false);
 		if (ret)
 			break;
 	}
