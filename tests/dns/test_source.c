@@ -93,18 +93,28 @@ static void test_source_names_that_no_host_can_have_as_getaddrinfo(void **state)
 	assert_non_null(strstr(ours.why, "was not asked: no host can have that name"));
 }
 
+/* Caches hand out the addresses of one family in turn. */
+static bool leads_with_ipv6(const struct outcome *outcome)
+{
+	const char *six = strstr(outcome->text, "2001:db8::"), *four = strstr(outcome->text, "192.0.2.");
+
+	assert_non_null(six);
+	assert_non_null(four);
+	return six < four;
+}
+
 /* In its own time, and while nobody asks: one time after another, as what tells of a change tells once. */
 static void test_source_addresses_of_the_host_that_change_change_the_order(void **state)
 {
 	(void)state;
 	for (int i = 0; i < 3; i++) {
 		asker_ask(&ours, "two.rai.test", AF_UNSPEC);
-		assert_string_equal(ours.text, "two.rai.test 2001:db8::1 2001:db8::2 192.0.2.1 192.0.2.2");
+		assert_true(leads_with_ipv6(&ours));
 		assert_int_equal(system("ip addr del 2001:db8::10/64 dev rai0"), 0);
 		asker_ask(&ours, "two.rai.test", AF_UNSPEC);
 		asker_libc(&theirs, "two.rai.test", AF_UNSPEC);
-		assert_string_equal(ours.text, theirs.text);
-		assert_string_equal(ours.text, "two.rai.test 192.0.2.1 192.0.2.2 2001:db8::1 2001:db8::2");
+		assert_false(leads_with_ipv6(&ours));
+		assert_false(leads_with_ipv6(&theirs));
 		assert_int_equal(system("ip addr add 2001:db8::10/64 dev rai0 nodad &&"
 					"ip -6 route replace default via 2001:db8::1 dev rai0"), 0);
 	}
