@@ -372,8 +372,9 @@ void rcm_exchange_again(struct rcm_exchange *exchange)
 {
 	struct rcm_again *again;
 
-	if (exchange->again || !exchange->carried.by || exchange->by_tcp)
+	if (!exchange->carried.by || exchange->by_tcp)
 		return;
+	exchange_forget_again(exchange);
 	again = calloc(1, sizeof(*again));
 	if (!again)
 		return;

@@ -38,7 +38,7 @@ struct rcm_exchange {
  */
 void rcm_exchange_start(struct rcm_exchange *exchange);
 
-/* Asks the same server once more, from another port, and goes on waiting for both. */
+/* Asks the same server once more, from another port, and goes on waiting for the first and for this one. */
 void rcm_exchange_again(struct rcm_exchange *exchange);
 
 /* done is not called any more. Nothing where it was. */

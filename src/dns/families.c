@@ -34,7 +34,17 @@ static void families_end(struct rcm_families *families)
 	families->done(families, families->arg);
 }
 
-/* It is asked once more, and, if the other has been found, not waited for much longer. */
+static void families_act(struct rcm_timer *timer);
+
+static void families_wait(struct rcm_families *families, uint64_t due)
+{
+	if (families->give_up_at && due > families->give_up_at)
+		due = families->give_up_at;
+	rcm_timer_start(families->servers->carry.loop, &families->timer, due, families_act);
+}
+
+/* It is asked once more, and, if the other has been found, again and again, each time after twice as long, but not
+ * waited for much longer: a server that was asked too much loses more than one question of a name. */
 static void families_act(struct rcm_timer *timer)
 {
 	struct rcm_families *families = rcm_container(timer, struct rcm_families, timer);
@@ -46,8 +56,10 @@ static void families_act(struct rcm_timer *timer)
 		return;
 	}
 	rcm_exchange_again(families_other(families));
-	if (families->give_up_at)
-		rcm_timer_start(families->servers->carry.loop, timer, families->give_up_at, families_act);
+	if (!families->give_up_at)
+		return;
+	families->again_after *= 2;
+	families_wait(families, families_now(families) + families->again_after);
 }
 
 /* One is over, the other is not. */
@@ -56,13 +68,14 @@ static void families_await_other(struct rcm_families *families)
 	const struct rcm_exchange *other = families_other(families);
 	uint64_t at = families_now(families), due = at;
 
-	if (other->contact)
-		due = other->asked_at + rcm_server_early(&other->contact->known);
+	families->again_after = OTHER_WAIT;
+	if (other->contact) {
+		families->again_after = rcm_server_early(&other->contact->known);
+		due = other->asked_at + families->again_after;
+	}
 	if (families->verdict == RCM_DNS_FOUND)
 		families->give_up_at = at + OTHER_WAIT;
-	if (families->give_up_at && due > families->give_up_at)
-		due = families->give_up_at;
-	rcm_timer_start(families->servers->carry.loop, &families->timer, due, families_act);
+	families_wait(families, due);
 }
 
 static void families_ask(struct rcm_families *families, unsigned bit);

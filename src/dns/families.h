@@ -12,6 +12,7 @@ struct rcm_families {
 	struct rcm_exchange exchanges[2];	/* A and AAAA */
 	struct rcm_timer timer;			/* when to do something about the silent one */
 	uint64_t give_up_at;			/* 0: not before its own time is over */
+	uint64_t again_after;			/* ns until the silent one is asked once more, then doubled */
 	unsigned waiting, open;			/* bits of exchanges: not asked yet; not answered yet */
 	bool hidden;				/* A stands in for AAAA, which is not to be asked for */
 	bool half;				/* one family's addresses are missing for a failure */
