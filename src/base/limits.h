@@ -45,6 +45,7 @@ enum {
 	RCM_SA_IDLE_MS = 10000,		/* a port is closed after so long without a question */
 	RCM_SA_DEADLINE_MS = 4000,	/* default for a whole SA resolution */
 	RCM_NETDEVS_MAX = 64,		/* network interfaces of RDMA devices that are told apart */
+	RCM_RETIRED_MAX = 64,		/* destroyed channels whose memory is kept for calls that were on their way */
 	RCM_TURN_REQUESTS = 256,	/* requests begun per turn, so that a burst of them delays no answer */
 	RCM_TURN_EVENTS = 64,		/* descriptors served per epoll_wait */
 	RCM_TEXT_MAX = 192,		/* bytes of an event's explanation, NUL included */

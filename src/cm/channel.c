@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/container.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "cm/handlers.h"
@@ -90,17 +91,31 @@ struct rcm_channel *rcm_channel_ref(struct rcm_channel *channel)
 	return channel;
 }
 
+bool rcm_channel_ref_if_live(struct rcm_channel *channel)
+{
+	unsigned refs = atomic_load(&channel->refs);
+
+	while (refs && !atomic_compare_exchange_weak(&channel->refs, &refs, refs + 1))
+		;
+	return refs;
+}
+
+/* Its memory is kept for a while, for calls of other threads that were on their way when it was destroyed: programs end
+ * so, as rping, whose reader turns to the next event while the channel goes. */
 void rcm_channel_put(struct rcm_channel *channel) RCM_UNCHECKED
 {
+	struct rcm_roll_entry *oldest;
+
 	if (!channel || atomic_fetch_sub(&channel->refs, 1) != 1)
 		return;
-	rcm_roll_remove(&channel->roll);
 	pthread_cond_destroy(&channel->left);
 	rcm_lock_done(&channel->lock);
 	rcm_lock_done(&channel->reading);
 	sem_destroy(&channel->own);
 	free(channel->spare);
-	free(channel);
+	rcm_roll_retire(&channel->roll, &oldest);
+	if (oldest)
+		free(rcm_container(oldest, struct rcm_channel, roll));
 }
 
 void rcm_channel_unlink_locked(struct rcm_channel *channel, struct rcm_event *event)

@@ -86,6 +86,7 @@ void rcm_channel_leave(void *channel);
 void rcm_channel_close(struct rcm_channel *channel);
 
 struct rcm_channel *rcm_channel_ref(struct rcm_channel *channel);
+bool rcm_channel_ref_if_live(struct rcm_channel *channel);	/* false: it was destroyed, lately */
 void rcm_channel_put(struct rcm_channel *channel);
 
 /* Bits for the types of events that a wait is for. */

@@ -14,5 +14,9 @@ struct rcm_roll_entry {
 void rcm_roll_add(enum rcm_roll roll, struct rcm_roll_entry *entry);
 void rcm_roll_remove(struct rcm_roll_entry *entry);
 
+/* As rcm_roll_remove(), and *ret_oldest is the one that is to be freed now, or NULL: entry itself is kept while
+ * RCM_RETIRED_MAX others are retired after it. */
+void rcm_roll_retire(struct rcm_roll_entry *entry, struct rcm_roll_entry **ret_oldest);
+
 /* Calls visit for each, under the roll's lock: it neither adds nor removes. */
 void rcm_roll_visit(enum rcm_roll roll, void (*visit)(struct rcm_roll_entry *entry));

@@ -121,7 +121,9 @@ int rcm_channel_get(struct rcm_channel *channel, struct rcm_event **ret_event)
 {
 	int ret;
 
-	pthread_cleanup_push(wait_put_channel, rcm_channel_ref(channel));
+	if (!rcm_channel_ref_if_live(channel))
+		return -ECANCELED;
+	pthread_cleanup_push(wait_put_channel, channel);
 	while ((ret = take_delivered(channel, RCM_EVENTS_ALL, ret_event)) == -EAGAIN) {
 		ret = wait_due(channel, true);
 		if (ret)

@@ -222,6 +222,18 @@ static void test_migration_refused_by_the_kernel_leaves_a_synchronous_id_as_it_w
 	assert_int_equal(rcm_id_destroy(id), 0);
 }
 
+static void test_reader_that_comes_late_to_a_destroyed_channel_is_told(void **state)
+{
+	struct rcm_channel *channel;
+	struct rcm_event *event;
+
+	(void)state;
+	assert_int_equal(rcm_channel_new(&channel), 0);
+	rcm_channel_close(channel);
+	assert_int_equal(rcm_channel_get(channel, &event), -ECANCELED);
+	assert_int_equal(rcm_channel_get(channel, &event), -ECANCELED);
+}
+
 /* ---- Who waits on a synchronous id ---- */
 
 static void *run_connect(void *arg)
@@ -544,6 +556,7 @@ int main(void)
 		TEST(test_wait_on_a_synchronous_id_ends_when_it_is_destroyed),
 		TEST(test_wait_on_a_synchronous_id_ends_when_it_is_moved),
 		TEST(test_reader_whose_channel_is_destroyed_does_not_come_back),
+		TEST(test_reader_that_comes_late_to_a_destroyed_channel_is_told),
 		TEST(test_wait_for_a_request_ends_when_the_listener_is_destroyed),
 		TEST(test_event_of_a_wait_is_not_left_in_an_id_being_destroyed),
 		TEST(test_channel_that_goes_needs_no_descriptor_for_events_of_ours),
