@@ -22,7 +22,7 @@ struct rcm_carried_ops {
 	bool (*take)(struct rcm_carried *carried, const uint8_t *bytes, size_t len);
 
 	/* It can't be carried on, and has been put down: -errno. -ECONNRESET: its connection ended in the middle. */
-	void (*fail)(struct rcm_carried *carried, int err);
+	void (*fail)(struct rcm_carried *carried, int error);
 };
 
 /* Embedded in what asks; zeroed before first use. */

@@ -66,9 +66,9 @@ static const struct {
 };
 
 /* What this process lacks is told as it is. Of a module's own troubles the errno means nothing to who asked. */
-static bool is_of_process(int err)
+static bool is_of_process(int error)
 {
-	return err == ENOMEM || err == EMFILE || err == ENFILE || err == EACCES || err == EPERM;
+	return error == ENOMEM || error == EMFILE || error == ENFILE || error == EACCES || error == EPERM;
 }
 
 int rcm_eai_errno(int eai, int system_errno)

@@ -143,9 +143,9 @@ static void exchange_go_on(struct rcm_exchange *exchange, enum rcm_dns_verdict v
 		exchange_send(exchange);
 }
 
-static enum rcm_dns_verdict exchange_verdict_of_errno(int err, bool cut)
+static enum rcm_dns_verdict exchange_verdict_of_errno(int error, bool cut)
 {
-	switch (err) {
+	switch (error) {
 	case -ENOMEM:
 	case -ENOBUFS:
 		return RCM_DNS_NOMEM;
@@ -159,12 +159,12 @@ static enum rcm_dns_verdict exchange_verdict_of_errno(int err, bool cut)
 	}
 }
 
-static void exchange_failed(struct rcm_exchange *exchange, int err)
+static void exchange_failed(struct rcm_exchange *exchange, int error)
 {
-	enum rcm_dns_verdict verdict = exchange_verdict_of_errno(err, exchange->cut);
+	enum rcm_dns_verdict verdict = exchange_verdict_of_errno(error, exchange->cut);
 
 	/* A connection that ended in the middle says that there can be one. */
-	if (verdict == RCM_DNS_CUT_UNREACHABLE && err != -ECONNRESET)
+	if (verdict == RCM_DNS_CUT_UNREACHABLE && error != -ECONNRESET)
 		rcm_server_refuses_tcp(&exchange->contact->known, exchange_now(exchange));
 	exchange_go_on(exchange, verdict);
 }
@@ -245,12 +245,12 @@ static void exchange_answered(struct rcm_exchange *exchange, const struct rcm_me
 static bool exchange_take(struct rcm_exchange *exchange, uint64_t asked_at, const uint8_t *bytes, size_t len)
 {
 	struct rcm_message_answer answer;
-	int err = rcm_message_read(&exchange->question, exchange->by_tcp, bytes, len, &answer);
+	int ret = rcm_message_read(&exchange->question, exchange->by_tcp, bytes, len, &answer);
 
-	if (err == -ENOENT)
+	if (ret == -ENOENT)
 		return false;
 	rcm_server_answered(&exchange->contact->known, asked_at, exchange_now(exchange));
-	if (err)
+	if (ret)
 		exchange_go_on(exchange, RCM_DNS_MALFORMED);
 	else
 		exchange_answered(exchange, &answer);
@@ -273,9 +273,9 @@ static bool exchange_carried_take(struct rcm_carried *carried, const uint8_t *by
 	return exchange_take(exchange, exchange->asked_at, bytes, len);
 }
 
-static void exchange_carried_fail(struct rcm_carried *carried, int err)
+static void exchange_carried_fail(struct rcm_carried *carried, int error)
 {
-	exchange_failed(rcm_container(carried, struct rcm_exchange, carried), err);
+	exchange_failed(rcm_container(carried, struct rcm_exchange, carried), error);
 }
 
 static const struct rcm_carried_ops carried_ops = {
@@ -356,10 +356,10 @@ static bool exchange_again_take(struct rcm_carried *carried, const uint8_t *byte
 }
 
 /* The first one is still out. */
-static void exchange_again_fail(struct rcm_carried *carried, int err)
+static void exchange_again_fail(struct rcm_carried *carried, int error)
 {
 	(void)carried;
-	(void)err;
+	(void)error;
 }
 
 static const struct rcm_carried_ops again_ops = {

@@ -114,7 +114,7 @@ static int add_line(char *text, void *arg)
 	union rcm_dns_address address;
 	struct line *line;
 	char *name, *rest;
-	int err;
+	int ret;
 
 	text[strcspn(text, "#")] = '\0';
 	name = strtok_r(text, blanks, &rest);
@@ -128,27 +128,27 @@ static int add_line(char *text, void *arg)
 		return -ENOMEM;
 	strcpy(line->canonname, name);
 	SLIST_INSERT_HEAD(&hosts->lines, line, entry);
-	for (err = 0; name && !err; name = strtok_r(NULL, blanks, &rest))
-		err = add_name(hosts, &address, line->canonname, name);
-	return err;
+	for (ret = 0; name && !ret; name = strtok_r(NULL, blanks, &rest))
+		ret = add_name(hosts, &address, line->canonname, name);
+	return ret;
 }
 
 int rcm_hosts_read(const char *path, bool first_line_only, struct rcm_hosts **ret_hosts)
 {
 	struct rcm_hosts *hosts = calloc(1, sizeof(*hosts));
-	int err;
+	int ret;
 
 	if (!hosts)
 		return -ENOMEM;
 	SLIST_INIT(&hosts->lines);
 	atomic_init(&hosts->refs, 1);
 	hosts->first_line_only = first_line_only;
-	err = rcm_lines_within(path, RCM_HOSTS_BYTES_MAX, add_line, hosts);
-	if (err)
+	ret = rcm_lines_within(path, RCM_HOSTS_BYTES_MAX, add_line, hosts);
+	if (ret)
 		rcm_hosts_free(hosts);
 	else
 		*ret_hosts = hosts;
-	return err;
+	return ret;
 }
 
 struct rcm_hosts *rcm_hosts_get(struct rcm_hosts *hosts)

@@ -16,26 +16,26 @@ static int lines_read(FILE *file, size_t max, char **ret_text, size_t *ret_len)
 {
 	size_t size = CHUNK, len = 0;
 	char *text = NULL, *grown;
-	int err = 0;
+	int ret = 0;
 
 	errno = 0;
 	do {
 		size *= 2;
 		grown = realloc(text, size);
 		if (!grown) {
-			err = -ENOMEM;
+			ret = -ENOMEM;
 			break;
 		}
 		text = grown;
 		len += fread(text + len, 1, size - 1 - len, file);
 	} while (len == size - 1 && len <= max);
-	if (!err && ferror(file) && errno != EISDIR)
-		err = rcm_errno();
-	if (!err && len > max)
-		err = -EFBIG;
-	if (err) {
+	if (!ret && ferror(file) && errno != EISDIR)
+		ret = rcm_errno();
+	if (!ret && len > max)
+		ret = -EFBIG;
+	if (ret) {
 		free(text);
-		return err;
+		return ret;
 	}
 	text[len] = '\0';
 	*ret_text = text;
@@ -48,23 +48,23 @@ int rcm_lines_within(const char *path, size_t max, int (*take)(char *line, void 
 	FILE *file = fopen(path, "re");
 	char *text, *end, *next;
 	size_t len;
-	int err;
+	int ret;
 
 	if (!file)
 		return errno == EMFILE || errno == ENFILE || errno == ENOMEM ? -errno : 0;
-	err = lines_read(file, max, &text, &len);
+	ret = lines_read(file, max, &text, &len);
 	fclose(file);
-	if (err)
-		return err;
+	if (ret)
+		return ret;
 	end = text + len;
-	for (char *line = text; line < end && !err; line = next) {
+	for (char *line = text; line < end && !ret; line = next) {
 		next = memchr(line, '\n', (size_t)(end - line));
 		next = next ? next + 1 : end + 1;
 		next[-1] = '\0';
-		err = take(line, arg);
+		ret = take(line, arg);
 	}
 	free(text);
-	return err;
+	return ret;
 }
 
 int rcm_lines_each(const char *path, int (*take)(char *line, void *arg), void *arg)

@@ -243,21 +243,21 @@ static int name_ask(struct name *name)
 {
 	struct rcm_names *names = name->names;
 	char candidate[RCM_SEARCH_NAME_MAX];
-	int err = -ENOENT;
+	int ret = -ENOENT;
 
 	if (!name->resolv)
 		name->resolv = rcm_resolv_get(names->resolv);
 	while (rcm_search_next(&name->search, name->resolv, name->text, candidate)) {
-		err = names->families->start(&names->servers, name->resolv, candidate, name->base.family,
+		ret = names->families->start(&names->servers, name->resolv, candidate, name->base.family,
 					     name_answered, name, &name->families);
-		if (err != -EINVAL)
+		if (ret != -EINVAL)
 			break;
 		rcm_search_fail(&name->search, name->resolv, name->text, RCM_DNS_NXDOMAIN, NULL);
-		err = -ENOENT;
+		ret = -ENOENT;
 	}
-	if (!err)
+	if (!ret)
 		name_move(name, NAME_ASKED);
-	return err;
+	return ret;
 }
 
 static enum rcm_pick_step name_step(const struct name *name)
@@ -273,18 +273,18 @@ static enum rcm_pick_step name_step(const struct name *name)
 /* Takes a name at its DNS step on: 0: it is in good hands, or over; -ENOENT: to the next step; -EAGAIN: no room. */
 static int name_go_to_servers(struct name *name)
 {
-	int err = name_ask(name);
+	int ret = name_ask(name);
 
-	if (!err || err == -ENOENT || err == -EAGAIN)
-		return err;
-	name_fail_for_us(name, err == -EMFILE ? RCM_DNS_NOFILE : RCM_DNS_NOMEM);
+	if (!ret || ret == -ENOENT || ret == -EAGAIN)
+		return ret;
+	name_fail_for_us(name, ret == -EMFILE ? RCM_DNS_NOFILE : RCM_DNS_NOMEM);
 	return 0;
 }
 
 /* Takes a name as far as it goes; -EAGAIN: to a name server without room for it. */
 static int name_advance(struct name *name, bool may_ask)
 {
-	int err;
+	int ret;
 
 	for (;; name->step++) {
 		switch (name_step(name)) {
@@ -293,9 +293,9 @@ static int name_advance(struct name *name, bool may_ask)
 				return 0;
 			break;
 		case RCM_PICK_DNS:
-			err = may_ask ? name_go_to_servers(name) : -EAGAIN;
-			if (err != -ENOENT)
-				return err;
+			ret = may_ask ? name_go_to_servers(name) : -EAGAIN;
+			if (ret != -ENOENT)
+				return ret;
 			break;
 		case RCM_PICK_END:
 			name_deliver_failure(name);
@@ -332,7 +332,7 @@ static void names_pump(struct rcm_timer *timer)
 int rcm_names_open(struct rcm_loop *loop, const struct rcm_families_ops *families, struct rcm_names **ret_names)
 {
 	struct rcm_names *names = calloc(1, sizeof(*names));
-	int err;
+	int ret;
 
 	if (!names)
 		return -ENOMEM;
@@ -341,10 +341,10 @@ int rcm_names_open(struct rcm_loop *loop, const struct rcm_families_ops *familie
 	rcm_servers_init(&names->servers, loop, names_have_room, names);
 	for (int i = 0; i < NAME_STATES; i++)
 		TAILQ_INIT(&names->lists[i]);
-	err = rcm_srcaddr_open(&names->srcaddr);
-	if (err) {
+	ret = rcm_srcaddr_open(&names->srcaddr);
+	if (ret) {
 		rcm_names_close(names);
-		return err;
+		return ret;
 	}
 	rcm_srcaddr_watch(names->srcaddr, loop);
 	*ret_names = names;

@@ -60,18 +60,18 @@ static int take_host(char *line, void *arg)
 int rcm_pick_read(const struct rcm_pick_files *files, struct rcm_pick *ret_pick)
 {
 	struct rcm_pick pick = { .policy = rcm_policy_default };
-	int err = rcm_lines_each(files->nsswitch, take_nsswitch, &pick);
+	int ret = rcm_lines_each(files->nsswitch, take_nsswitch, &pick);
 
-	if (!err)
-		err = rcm_policy_read(files->gai, &pick.policy);
-	if (err == -EFBIG) {
+	if (!ret)
+		ret = rcm_policy_read(files->gai, &pick.policy);
+	if (ret == -EFBIG) {
 		pick.system = true;
-		err = 0;
+		ret = 0;
 	}
-	if (!err)
-		err = rcm_lines_each(files->host, take_host, &pick);
-	if (err)
-		return err;
+	if (!ret)
+		ret = rcm_lines_each(files->host, take_host, &pick);
+	if (ret)
+		return ret;
 	if (!pick.hosts_line || rcm_environment_get()->aliases)
 		pick.system = true;
 	*ret_pick = pick;

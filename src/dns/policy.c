@@ -161,15 +161,15 @@ static int policy_finish(struct rcm_policy_table *table, const struct rcm_policy
 int rcm_policy_read(const char *path, struct rcm_policy *ret_policy)
 {
 	struct rcm_policy policy = { 0 };
-	int err = rcm_lines_each(path, policy_take, &policy);
+	int ret = rcm_lines_each(path, policy_take, &policy);
 
-	if (!err)
-		err = policy_finish(&policy.labels, &rcm_policy_default.labels);
-	if (!err)
-		err = policy_finish(&policy.precedences, &rcm_policy_default.precedences);
-	if (!err)
-		err = policy_finish(&policy.scopes, &rcm_policy_default.scopes);
-	if (!err)
+	if (!ret)
+		ret = policy_finish(&policy.labels, &rcm_policy_default.labels);
+	if (!ret)
+		ret = policy_finish(&policy.precedences, &rcm_policy_default.precedences);
+	if (!ret)
+		ret = policy_finish(&policy.scopes, &rcm_policy_default.scopes);
+	if (!ret)
 		*ret_policy = policy;
-	return err;
+	return ret;
 }

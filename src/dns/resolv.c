@@ -51,15 +51,15 @@ static int resolv_search_add(struct rcm_resolv *resolv, const char *domain)
 static int resolv_search_take(struct reading *reading, char *list, unsigned max)
 {
 	char *rest, *domain = strtok_r(list, " \t\n", &rest);
-	int err = 0;
+	int ret = 0;
 
 	if (!domain || reading->search_fixed)
 		return 0;
 	resolv_search_clear(reading->resolv);
 	reading->search_given = true;
-	for (; domain && max-- && !err; domain = strtok_r(NULL, " \t\n", &rest))
-		err = resolv_search_add(reading->resolv, domain);
-	return err;
+	for (; domain && max-- && !ret; domain = strtok_r(NULL, " \t\n", &rest))
+		ret = resolv_search_add(reading->resolv, domain);
+	return ret;
 }
 
 static int resolv_domain_line(struct reading *reading, char *rest)
@@ -200,25 +200,25 @@ static int resolv_take_text(struct reading *reading, const char *text,
 			    int (*take)(struct reading *reading, char *text))
 {
 	char *copy = strdup(text);
-	int err;
+	int ret;
 
 	if (!copy)
 		return -ENOMEM;
-	err = take(reading, copy);
+	ret = take(reading, copy);
 	free(copy);
-	return err;
+	return ret;
 }
 
 /* Instead of any list of the file. None at all is a list, too: the usual way to have no domain searched. */
 static int resolv_take_domains(struct reading *reading, const char *domains)
 {
-	int err;
+	int ret;
 
 	if (!domains)
 		return 0;
-	err = resolv_take_text(reading, domains, resolv_search_line);
+	ret = resolv_take_text(reading, domains, resolv_search_line);
 	reading->search_given = reading->search_fixed = true;
-	return err;
+	return ret;
 }
 
 /* What is taken for granted where the file says nothing: the server on this host, the host's own domain. */
@@ -244,7 +244,7 @@ int rcm_resolv_read(const char *path, struct rcm_resolv **ret_resolv)
 	const struct rcm_environment *environment = rcm_environment_get();
 	struct rcm_resolv *resolv = calloc(1, sizeof(*resolv));
 	struct reading reading = { .resolv = resolv };
-	int err;
+	int ret;
 
 	if (!resolv)
 		return -ENOMEM;
@@ -252,18 +252,18 @@ int rcm_resolv_read(const char *path, struct rcm_resolv **ret_resolv)
 	resolv->ndots = NDOTS;
 	resolv->timeout_ms = TIMEOUT_S * 1000;
 	resolv->attempts = ATTEMPTS;
-	err = resolv_take_domains(&reading, environment->domains);
-	if (!err)
-		err = rcm_lines_each(path, resolv_take_line, &reading);
-	if (!err)
-		err = resolv_set_defaults(&reading);
-	if (!err && environment->options)
-		err = resolv_take_text(&reading, environment->options, resolv_options_line);
-	if (err)
+	ret = resolv_take_domains(&reading, environment->domains);
+	if (!ret)
+		ret = rcm_lines_each(path, resolv_take_line, &reading);
+	if (!ret)
+		ret = resolv_set_defaults(&reading);
+	if (!ret && environment->options)
+		ret = resolv_take_text(&reading, environment->options, resolv_options_line);
+	if (ret)
 		rcm_resolv_put(resolv);
 	else
 		*ret_resolv = resolv;
-	return err;
+	return ret;
 }
 
 struct rcm_resolv *rcm_resolv_get(struct rcm_resolv *resolv)

@@ -292,10 +292,10 @@ static bool ask_kernel(const struct rcm_srcaddr *srcaddr, const union rcm_dns_ad
 /* 0, or -errno where nothing can be said of the way there. */
 static int ask_way(struct rcm_srcaddr *srcaddr, struct rcm_order *order)
 {
-	int err = open_udp(srcaddr, order->to.sa.sa_family);
+	int ret = open_udp(srcaddr, order->to.sa.sa_family);
 
-	if (err && err != -EAFNOSUPPORT)
-		return err;
+	if (ret && ret != -EAFNOSUPPORT)
+		return ret;
 	order->native = true;
 	order->from_prefix = 32;
 	if (!ask_kernel(srcaddr, &order->to, &order->from)) {
@@ -356,7 +356,7 @@ static int look_at(struct rcm_srcaddr *srcaddr, struct rcm_order *order)
 	struct way_key key = key_of(srcaddr, &order->to);
 	struct rcm_order known;
 	struct way *way;
-	int err;
+	int ret;
 
 	if (srcaddr->stale)
 		return ask_way(srcaddr, order);
@@ -368,10 +368,10 @@ static int look_at(struct rcm_srcaddr *srcaddr, struct rcm_order *order)
 		*order = known;
 		return 0;
 	}
-	err = ask_way(srcaddr, order);
-	if (!err)
+	ret = ask_way(srcaddr, order);
+	if (!ret)
 		way_keep(srcaddr, &key, order);
-	return err;
+	return ret;
 }
 
 void rcm_srcaddr_sort(struct rcm_srcaddr *srcaddr, union rcm_dns_address *addresses, unsigned count)

@@ -109,7 +109,7 @@ static void tcp_wait_for_connection(struct rcm_tcp *tcp, struct rcm_carried *car
 }
 
 /* What is put again meanwhile isn't among them. */
-static void tcp_fail_waiting(struct rcm_tcp *tcp, int err)
+static void tcp_fail_waiting(struct rcm_tcp *tcp, int error)
 {
 	struct rcm_carried *carried;
 
@@ -120,7 +120,7 @@ static void tcp_fail_waiting(struct rcm_tcp *tcp, int err)
 		TAILQ_REMOVE(&tcp->failing, carried, entry);
 		carried->unsent = false;
 		carried->by = NULL;
-		carried->ops->fail(carried, err);
+		carried->ops->fail(carried, error);
 	}
 }
 
@@ -129,7 +129,7 @@ static void tcp_fail_waiting(struct rcm_tcp *tcp, int err)
  * server left for, and only if it never answered, and if no older one was taken back: the others are asked again, no
  * more of them at once than the server was seen to answer.
  */
-static void tcp_connection_end(struct rcm_tcp_connection *connection, int err)
+static void tcp_connection_end(struct rcm_tcp_connection *connection, int error)
 {
 	struct rcm_tcp *tcp = connection->tcp;
 	struct rcm_carried *carried, *culprit = NULL;
@@ -148,7 +148,7 @@ static void tcp_connection_end(struct rcm_tcp_connection *connection, int err)
 	}
 	tcp_connection_free(connection);
 	if (!connection->connected)
-		tcp_fail_waiting(tcp, err);
+		tcp_fail_waiting(tcp, error);
 	else if (culprit)
 		culprit->ops->fail(culprit, -ECONNRESET);
 	connection->busy = busy;
@@ -275,19 +275,19 @@ static int tcp_send_all(struct rcm_tcp_connection *connection)
 	}
 }
 
-static bool tcp_is_for_later(int err)
+static bool tcp_is_for_later(int error)
 {
-	return err == -EAGAIN || err == -EINTR;
+	return error == -EAGAIN || error == -EINTR;
 }
 
 static void tcp_flush_connection(struct rcm_tcp_connection *connection)
 {
-	int err = connection->connected ? tcp_send_all(connection) : -EAGAIN;
+	int ret = connection->connected ? tcp_send_all(connection) : -EAGAIN;
 
-	if (!err || tcp_is_for_later(err))
-		err = rcm_source_change(&connection->source, RCM_READABLE | (err ? RCM_WRITABLE : 0U));
-	if (err)
-		tcp_connection_end(connection, err);
+	if (!ret || tcp_is_for_later(ret))
+		ret = rcm_source_change(&connection->source, RCM_READABLE | (ret ? RCM_WRITABLE : 0U));
+	if (ret)
+		tcp_connection_end(connection, ret);
 }
 
 /* ---- Connections ---- */
@@ -296,12 +296,12 @@ static void tcp_flush_connection(struct rcm_tcp_connection *connection)
 static int tcp_connected(struct rcm_tcp_connection *connection)
 {
 	socklen_t len = sizeof(int);
-	int err = 0;
+	int ret = 0;
 
-	getsockopt(connection->fd, SOL_SOCKET, SO_ERROR, &err, &len);
-	connection->connected = !err;
+	getsockopt(connection->fd, SOL_SOCKET, SO_ERROR, &ret, &len);
+	connection->connected = !ret;
 	connection->moved_at = tcp_now(connection->tcp);
-	return -err;
+	return -ret;
 }
 
 static void tcp_connection_ready(struct rcm_source *source, uint32_t events)
@@ -328,7 +328,7 @@ static void tcp_connection_ready(struct rcm_source *source, uint32_t events)
 static int tcp_connection_new(struct rcm_tcp *tcp, struct rcm_tcp_connection **ret_connection)
 {
 	struct rcm_tcp_connection *connection = calloc(1, sizeof(*connection));
-	int err;
+	int ret;
 
 	if (!connection)
 		return -ENOMEM;
@@ -338,14 +338,14 @@ static int tcp_connection_new(struct rcm_tcp *tcp, struct rcm_tcp_connection **r
 	TAILQ_INSERT_TAIL(&tcp->connections, connection, entry);
 	tcp->connections_count++;
 	connection->fd = rcm_carry_connect(&tcp->address, SOCK_STREAM);
-	err = connection->fd < 0 ? connection->fd :
+	ret = connection->fd < 0 ? connection->fd :
 	      rcm_source_add(tcp->carry->loop, &connection->source, connection->fd, RCM_READABLE | RCM_WRITABLE,
 			     tcp_connection_ready);
-	if (err)
+	if (ret)
 		tcp_connection_free(connection);
 	else
 		*ret_connection = connection;
-	return err;
+	return ret;
 }
 
 static bool tcp_is_usable(const struct rcm_tcp_connection *connection)
@@ -394,12 +394,12 @@ static void tcp_assign(struct rcm_tcp_connection *connection, struct rcm_carried
 {
 	struct rcm_tcp *tcp = connection->tcp;
 	unsigned pending = tcp_pending(connection);
-	int err = rcm_carried_register(tcp->carry, &connection->out, carried);
+	int ret = rcm_carried_register(tcp->carry, &connection->out, carried);
 
 	TAILQ_REMOVE(&tcp->waiting, carried, entry);
 	carried->by = NULL;
-	if (err) {
-		carried->ops->fail(carried, err);
+	if (ret) {
+		carried->ops->fail(carried, ret);
 		return;
 	}
 	if (!pending)
@@ -415,12 +415,12 @@ void rcm_tcp_flush(struct rcm_tcp *tcp)
 {
 	struct rcm_tcp_connection *connection, *next;
 	struct rcm_carried *carried;
-	int err = 0;
+	int ret = 0;
 
 	rcm_timer_stop(tcp->carry->loop, &tcp->flush);
-	while (!err && (carried = TAILQ_FIRST(&tcp->waiting))) {
-		err = tcp_choose(tcp, &connection);
-		if (!err)
+	while (!ret && (carried = TAILQ_FIRST(&tcp->waiting))) {
+		ret = tcp_choose(tcp, &connection);
+		if (!ret)
 			tcp_assign(connection, carried);
 	}
 	for (connection = TAILQ_FIRST(&tcp->connections); connection; connection = next) {
@@ -428,8 +428,8 @@ void rcm_tcp_flush(struct rcm_tcp *tcp)
 		if (connection->connected && !TAILQ_EMPTY(&connection->unsent))
 			tcp_flush_connection(connection);
 	}
-	if (err && err != -EAGAIN)
-		tcp_fail_waiting(tcp, err);
+	if (ret && ret != -EAGAIN)
+		tcp_fail_waiting(tcp, ret);
 }
 
 static void tcp_flush_due(struct rcm_timer *timer)

@@ -84,7 +84,7 @@ static void udp_put_down(struct rcm_carried *carried)
 }
 
 /* An error of a connected socket doesn't say which question it is about: it is about the server. */
-static void udp_socket_fail(struct rcm_udp_socket *socket, int err)
+static void udp_socket_fail(struct rcm_udp_socket *socket, int error)
 {
 	struct rcm_carried *carried;
 
@@ -92,7 +92,7 @@ static void udp_socket_fail(struct rcm_udp_socket *socket, int err)
 		socket->udp->current = NULL;
 	while ((carried = socket->out)) {
 		udp_put_down(carried);
-		carried->ops->fail(carried, err);
+		carried->ops->fail(carried, error);
 	}
 }
 
@@ -195,10 +195,10 @@ static int udp_send_batch(struct rcm_udp_socket *socket)
 static void udp_watch(struct rcm_udp_socket *socket)
 {
 	uint32_t events = RCM_READABLE | (TAILQ_EMPTY(&socket->unsent) ? 0U : RCM_WRITABLE);
-	int err = rcm_source_change(&socket->source, events);
+	int ret = rcm_source_change(&socket->source, events);
 
-	if (err)
-		rcm_error("dns: can't watch a socket: %s", strerror(-err));
+	if (ret)
+		rcm_error("dns: can't watch a socket: %s", strerror(-ret));
 }
 
 /* What can't go out now waits until it can. */
@@ -257,7 +257,7 @@ static void udp_flush_due(struct rcm_timer *timer)
 static int udp_socket_open(struct rcm_udp *udp)
 {
 	struct rcm_udp_socket *socket = calloc(1, sizeof(*socket)), *before = udp->current;
-	int err;
+	int ret;
 
 	if (!socket)
 		return -ENOMEM;
@@ -267,11 +267,11 @@ static int udp_socket_open(struct rcm_udp *udp)
 	TAILQ_INSERT_TAIL(&udp->sockets, socket, entry);
 	udp->sockets_count++;
 	socket->fd = rcm_carry_connect(&udp->address, SOCK_DGRAM);
-	err = socket->fd < 0 ? socket->fd :
+	ret = socket->fd < 0 ? socket->fd :
 	      rcm_source_add(udp->carry->loop, &socket->source, socket->fd, RCM_READABLE, udp_socket_ready);
-	if (err) {
+	if (ret) {
 		udp_socket_free(socket);
-		return err;
+		return ret;
 	}
 	udp->current = socket;
 	if (before)
@@ -292,13 +292,13 @@ static bool udp_is_used_up(const struct rcm_udp_socket *socket)
 static int udp_choose_socket(struct rcm_udp *udp, const void *other_than)
 {
 	struct rcm_udp_socket *current = udp->current;
-	int err;
+	int ret;
 
 	if (current && current != other_than && !udp_is_used_up(current))
 		return 0;
 	if (udp->sockets_count < RCM_DNS_SOCKETS) {
-		err = udp_socket_open(udp);
-		return err && !current ? err : 0;
+		ret = udp_socket_open(udp);
+		return ret && !current ? ret : 0;
 	}
 	if (!current || current == other_than || current->asked >= RCM_DNS_SOCKET_QUESTIONS) {
 		udp->current = TAILQ_FIRST(&udp->sockets);
@@ -313,12 +313,12 @@ static int udp_choose_socket(struct rcm_udp *udp, const void *other_than)
 
 int rcm_udp_put(struct rcm_udp *udp, struct rcm_carried *carried, const void *other_than)
 {
-	int err = udp_choose_socket(udp, other_than);
+	int ret = udp_choose_socket(udp, other_than);
 
-	if (!err)
-		err = rcm_carried_register(udp->carry, &udp->current->out, carried);
-	if (err)
-		return err;
+	if (!ret)
+		ret = rcm_carried_register(udp->carry, &udp->current->out, carried);
+	if (ret)
+		return ret;
 	carried->by = udp->current;
 	carried->unsent = true;
 	TAILQ_INSERT_TAIL(&udp->current->unsent, carried, entry);

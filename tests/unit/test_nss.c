@@ -38,7 +38,7 @@ static int fake_ask(const char *name, int family, struct addrinfo **ret_list)
 					.ai_flags = AI_NUMERICHOST | AI_CANONNAME };
 	unsigned now = atomic_fetch_add(&asking, 1) + 1;
 	sigset_t mask;
-	int err;
+	int ret;
 
 	if (now > atomic_load(&asking_most))
 		atomic_store(&asking_most, now);
@@ -49,9 +49,9 @@ static int fake_ask(const char *name, int family, struct addrinfo **ret_list)
 	if (!strncmp(name, "stuck", 5))
 		while (sem_wait(&leave))
 			;
-	err = strcmp(name, "none") ? getaddrinfo("127.0.0.1", NULL, &hints, ret_list) : EAI_NONAME;
+	ret = strcmp(name, "none") ? getaddrinfo("127.0.0.1", NULL, &hints, ret_list) : EAI_NONAME;
 	atomic_fetch_sub(&asking, 1);
-	return err;
+	return ret;
 }
 
 static int open_nss(void **state)

@@ -25,10 +25,10 @@ static bool take_none(struct rcm_carried *carried, const uint8_t *bytes, size_t 
 	return false;
 }
 
-static void take_back_second(struct rcm_carried *carried, int err)
+static void take_back_second(struct rcm_carried *carried, int error)
 {
 	(void)carried;
-	assert_int_equal(err, -EPIPE);
+	assert_int_equal(error, -EPIPE);
 	failed++;
 	if (second.by)
 		rcm_udp_take_back(&second);
