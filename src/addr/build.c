@@ -37,7 +37,7 @@ static int block_new(const struct rcm_result *results, unsigned count, size_t ca
 }
 
 /* Service ids of the IP port spaces are made of port space and port (IBTA annex A11). */
-static void set_service(union rcm_sockaddr *sa, int port_space, uint16_t port)
+static void build_set_service(union rcm_sockaddr *sa, int port_space, uint16_t port)
 {
 	if (sa->sa.sa_family == AF_IB) {
 		sa->ib.sib_sid = htobe64((uint64_t)port_space << 16);
@@ -97,7 +97,7 @@ static void build_fill(struct rdma_addrinfo *ai, const struct rcm_hints *hints, 
 		ai->ai_flags = RAI_SA;
 		ai->ai_port_space = RDMA_PS_IB;
 	} else {
-		set_service(&dst, ai->ai_port_space, port);
+		build_set_service(&dst, ai->ai_port_space, port);
 	}
 	if (hints->flags & RAI_PASSIVE && !(hints->flags & RAI_SA)) {
 		ai->ai_src_addr = build_place(block, &dst, &ai->ai_src_len);

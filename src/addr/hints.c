@@ -11,7 +11,7 @@
 
 #define KNOWN_FLAGS (RAI_PASSIVE | RAI_NUMERICHOST | RAI_NOROUTE | RAI_FAMILY | RAI_SA | RAI_DNS)
 
-static bool family_is_known(int family)
+static bool hints_family_is_known(int family)
 {
 	return family == AF_UNSPEC || rcm_sockaddr_len(family);
 }
@@ -34,7 +34,7 @@ static int hints_are_datagram(const struct rcm_hints *h)
 	}
 }
 
-static bool space_fits(int port_space, bool datagram)
+static bool hints_space_fits(int port_space, bool datagram)
 {
 	switch (port_space) {
 	case 0:
@@ -51,13 +51,13 @@ static bool space_fits(int port_space, bool datagram)
 }
 
 /* Where one of queue pair type and port space is given, the other follows. */
-static int settle_transport(struct rcm_hints *h)
+static int hints_settle_transport(struct rcm_hints *h)
 {
 	int datagram = hints_are_datagram(h);
 
 	if (datagram < 0)
 		return datagram;
-	if (!space_fits(h->port_space, datagram))
+	if (!hints_space_fits(h->port_space, datagram))
 		return -EINVAL;
 	if (h->qp_type && !h->port_space)
 		h->port_space = datagram ? RDMA_PS_UDP : RDMA_PS_TCP;
@@ -68,7 +68,7 @@ static int settle_transport(struct rcm_hints *h)
 
 static int hints_take(const struct rdma_addrinfo *hints, struct rcm_hints *h)
 {
-	if (hints->ai_flags & ~KNOWN_FLAGS || !family_is_known(hints->ai_family))
+	if (hints->ai_flags & ~KNOWN_FLAGS || !hints_family_is_known(hints->ai_family))
 		return -EINVAL;
 	h->flags = hints->ai_flags;
 	h->family = hints->ai_family;
@@ -79,10 +79,10 @@ static int hints_take(const struct rdma_addrinfo *hints, struct rcm_hints *h)
 		    !rcm_sockaddr_copy(&h->src, hints->ai_src_addr, hints->ai_src_len))
 			return -EINVAL;
 	}
-	return settle_transport(h);
+	return hints_settle_transport(h);
 }
 
-static int check_sa(const char *node, const char *service, struct rcm_hints *h)
+static int hints_check_sa(const char *node, const char *service, struct rcm_hints *h)
 {
 	int ret;
 
@@ -97,7 +97,7 @@ static int check_sa(const char *node, const char *service, struct rcm_hints *h)
 	return !ret && strlen(service) > RCM_SERVICE_NAME_MAX ? -ENAMETOOLONG : 0;
 }
 
-static int check_name(const char *node, const char *service, const struct rcm_hints *h)
+static int hints_check_name(const char *node, const char *service, const struct rcm_hints *h)
 {
 	union rcm_sockaddr number;
 
@@ -123,7 +123,7 @@ int rcm_hints_check(const char *node, const char *service, const struct rdma_add
 	if (hints)
 		ret = hints_take(hints, &h);
 	if (!ret)
-		ret = h.flags & RAI_SA ? check_sa(node, service, &h) : check_name(node, service, &h);
+		ret = h.flags & RAI_SA ? hints_check_sa(node, service, &h) : hints_check_name(node, service, &h);
 	if (!ret)
 		*ret_hints = h;
 	return ret;
@@ -135,14 +135,14 @@ int rcm_hints_eai(const char *node, const char *service, const struct rdma_addri
 	union rcm_sockaddr number;
 	int datagram;
 
-	if (!hints || hints->ai_flags & (~KNOWN_FLAGS | RAI_SA) || !family_is_known(hints->ai_family))
+	if (!hints || hints->ai_flags & (~KNOWN_FLAGS | RAI_SA) || !hints_family_is_known(hints->ai_family))
 		return 0;
 	h.qp_type = hints->ai_qp_type;
 	h.port_space = hints->ai_port_space;
 	datagram = hints_are_datagram(&h);
 	/* A space that fits neither kind is one that nobody knows. */
-	if ((node || service) && datagram >= 0 && !space_fits(h.port_space, datagram) &&
-	    space_fits(h.port_space, !datagram))
+	if ((node || service) && datagram >= 0 && !hints_space_fits(h.port_space, datagram) &&
+	    hints_space_fits(h.port_space, !datagram))
 		return EAI_SOCKTYPE;
 	if (hints->ai_flags & RAI_NUMERICHOST && node && *node && strlen(node) <= RCM_NODE_MAX &&
 	    !rcm_sockaddr_parse(node, hints->ai_family, &number))

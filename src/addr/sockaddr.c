@@ -123,7 +123,7 @@ bool rcm_sockaddr_is_any(const struct sockaddr *sa)
 }
 
 /* "fe80::1%eth0", by number where the interface has no name (any more). */
-static void print_in6(const struct sockaddr_in6 *in6, char *buf, size_t len)
+static void sockaddr_print_in6(const struct sockaddr_in6 *in6, char *buf, size_t len)
 {
 	char host[INET6_ADDRSTRLEN], name[IF_NAMESIZE];
 	uint32_t scope = in6->sin6_scope_id;
@@ -149,7 +149,7 @@ void rcm_sockaddr_print(const struct sockaddr *sa, char *buf, size_t len)
 		snprintf(buf, len, "%s:%u", host, ntohs(u.in.sin_port));
 		break;
 	case AF_INET6:
-		print_in6(&u.in6, buf, len);
+		sockaddr_print_in6(&u.in6, buf, len);
 		break;
 	case AF_IB:
 		inet_ntop(AF_INET6, &u.ib.sib_addr, host, sizeof(host));
@@ -172,7 +172,7 @@ void rcm_sockaddr_ib(union rcm_sockaddr *sa, const uint8_t gid[16], uint16_t pke
 	sa->ib.sib_sid_mask = htobe64(sid_mask);
 }
 
-static int parse_gid(const char *text, union rcm_sockaddr *ret_sa)
+static int sockaddr_parse_gid(const char *text, union rcm_sockaddr *ret_sa)
 {
 	struct in6_addr gid;
 
@@ -183,7 +183,7 @@ static int parse_gid(const char *text, union rcm_sockaddr *ret_sa)
 }
 
 /* An IPv6 address before its '%': what is wrong then is the scope. */
-static bool scope_is_wrong(const char *text)
+static bool sockaddr_scope_is_wrong(const char *text)
 {
 	const char *scope = strchr(text, '%');
 	char host[INET6_ADDRSTRLEN];
@@ -207,7 +207,7 @@ int rcm_sockaddr_parse(const char *text, int family, union rcm_sockaddr *ret_sa)
 	if (!(*text >= '0' && *text <= '9') && !strchr(text, ':'))
 		return 0;
 	if (family == AF_IB)
-		return parse_gid(text, ret_sa);
+		return sockaddr_parse_gid(text, ret_sa);
 	switch (getaddrinfo(text, NULL, &hints, &list)) {
 	case 0:
 		rcm_sockaddr_copy(ret_sa, list->ai_addr, list->ai_addrlen);
@@ -218,6 +218,6 @@ int rcm_sockaddr_parse(const char *text, int family, union rcm_sockaddr *ret_sa)
 	case EAI_MEMORY:
 		return -ENOMEM;
 	default:
-		return scope_is_wrong(text) ? -ENOENT : 0;
+		return sockaddr_scope_is_wrong(text) ? -ENOENT : 0;
 	}
 }

@@ -66,7 +66,7 @@ static const struct {
 };
 
 /* What this process lacks is told as it is. Of a module's own troubles the errno means nothing to who asked. */
-static bool is_of_process(int error)
+static bool eai_is_of_process(int error)
 {
 	return error == ENOMEM || error == EMFILE || error == ENFILE || error == EACCES || error == EPERM;
 }
@@ -74,7 +74,7 @@ static bool is_of_process(int error)
 int rcm_eai_errno(int eai, int system_errno)
 {
 	if (eai == EAI_SYSTEM)
-		return is_of_process(system_errno) ? -system_errno : -EIO;
+		return eai_is_of_process(system_errno) ? -system_errno : -EIO;
 	for (size_t i = 0; i < sizeof(codes) / sizeof(*codes); i++)
 		if (codes[i].eai == eai)
 			return codes[i].status;

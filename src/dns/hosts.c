@@ -43,13 +43,13 @@ struct rcm_hosts {
 	bool first_line_only;
 };
 
-static void lower(char *s)
+static void hosts_lower(char *s)
 {
 	for (; *s; s++)
 		*s = (char)tolower((unsigned char)*s);
 }
 
-static struct host *find_or_make(struct rcm_hosts *hosts, const char *name)
+static struct host *hosts_find_or_make(struct rcm_hosts *hosts, const char *name)
 {
 	size_t len = strlen(name);
 	struct host *host;
@@ -69,13 +69,13 @@ static struct host *find_or_make(struct rcm_hosts *hosts, const char *name)
 }
 
 /* Twice on one line counts once. */
-static int add_name(struct rcm_hosts *hosts, const union rcm_dns_address *address, char *canonname, char *name)
+static int hosts_add_name(struct rcm_hosts *hosts, const union rcm_dns_address *address, char *canonname, char *name)
 {
 	struct mention *mention;
 	struct host *host;
 
-	lower(name);
-	host = find_or_make(hosts, name);
+	hosts_lower(name);
+	host = hosts_find_or_make(hosts, name);
 	if (!host)
 		return -ENOMEM;
 	if (host->latest && host->latest->canonname == canonname)
@@ -93,7 +93,7 @@ static int add_name(struct rcm_hosts *hosts, const union rcm_dns_address *addres
 	return 0;
 }
 
-static bool read_address(const char *text, union rcm_dns_address *to)
+static bool hosts_read_address(const char *text, union rcm_dns_address *to)
 {
 	memset(to, 0, sizeof(*to));
 	if (inet_pton(AF_INET, text, &to->in.sin_addr) == 1) {
@@ -107,7 +107,7 @@ static bool read_address(const char *text, union rcm_dns_address *to)
 	return false;
 }
 
-static int add_line(char *text, void *arg)
+static int hosts_take_line(char *text, void *arg)
 {
 	struct rcm_hosts *hosts = arg;
 	static const char blanks[] = " \t\r\n\v\f";
@@ -118,7 +118,7 @@ static int add_line(char *text, void *arg)
 
 	text[strcspn(text, "#")] = '\0';
 	name = strtok_r(text, blanks, &rest);
-	if (!name || !read_address(name, &address))
+	if (!name || !hosts_read_address(name, &address))
 		return 0;
 	name = strtok_r(NULL, blanks, &rest);
 	if (!name)
@@ -129,7 +129,7 @@ static int add_line(char *text, void *arg)
 	strcpy(line->canonname, name);
 	SLIST_INSERT_HEAD(&hosts->lines, line, entry);
 	for (ret = 0; name && !ret; name = strtok_r(NULL, blanks, &rest))
-		ret = add_name(hosts, &address, line->canonname, name);
+		ret = hosts_add_name(hosts, &address, line->canonname, name);
 	return ret;
 }
 
@@ -143,7 +143,7 @@ int rcm_hosts_read(const char *path, bool first_line_only, struct rcm_hosts **re
 	SLIST_INIT(&hosts->lines);
 	atomic_init(&hosts->refs, 1);
 	hosts->first_line_only = first_line_only;
-	ret = rcm_lines_within(path, RCM_HOSTS_BYTES_MAX, add_line, hosts);
+	ret = rcm_lines_within(path, RCM_HOSTS_BYTES_MAX, hosts_take_line, hosts);
 	if (ret)
 		rcm_hosts_free(hosts);
 	else
@@ -182,7 +182,7 @@ void rcm_hosts_free(struct rcm_hosts *hosts)
 }
 
 /* glibc answers a question for IPv4 also from lines with an IPv4-mapped address or with ::1. */
-static bool as_family(const union rcm_dns_address *address, int family, union rcm_dns_address *to)
+static bool hosts_as_family(const union rcm_dns_address *address, int family, union rcm_dns_address *to)
 {
 	const struct in6_addr *in6 = &address->in6.sin6_addr;
 
@@ -209,7 +209,7 @@ int rcm_hosts_find(const struct rcm_hosts *hosts, const char *name, int family,
 	if (strlen(name) >= sizeof(key))
 		return 0;
 	strcpy(key, name);
-	lower(key);
+	hosts_lower(key);
 	HASH_FIND(hh, hosts->table, key, strlen(key), host);
 	if (!host)
 		return 0;
@@ -220,7 +220,7 @@ int rcm_hosts_find(const struct rcm_hosts *hosts, const char *name, int family,
 		return -ENOMEM;
 	count = 0;
 	for (const struct mention *m = host->first; m; m = m->next) {
-		if (!as_family(&m->address, family, &addresses[count]))
+		if (!hosts_as_family(&m->address, family, &addresses[count]))
 			continue;
 		if (!count++)
 			canonname = m->canonname;

@@ -12,7 +12,7 @@
 
 static const char blanks[] = RCM_BLANKS;
 
-static void take_service(const char *service, struct rcm_pick *pick)
+static void pick_service(const char *service, struct rcm_pick *pick)
 {
 	enum rcm_pick_step step = !strcmp(service, "files") ? RCM_PICK_FILES :
 				  !strcmp(service, "dns") ? RCM_PICK_DNS : RCM_PICK_END;
@@ -27,7 +27,7 @@ static void take_service(const char *service, struct rcm_pick *pick)
  * "hosts: files dns". A comment behind it is none for glibc, but more services. A second hosts line would be added by
  * some versions of glibc and ignored by others.
  */
-static int take_nsswitch(char *line, void *arg)
+static int pick_nsswitch_line(char *line, void *arg)
 {
 	struct rcm_pick *pick = arg;
 	char *rest, *service;
@@ -43,11 +43,11 @@ static int take_nsswitch(char *line, void *arg)
 		pick->system = true;
 	pick->hosts_line = true;
 	for (service = strtok_r(line, blanks, &rest); service; service = strtok_r(NULL, blanks, &rest))
-		take_service(service, pick);
+		pick_service(service, pick);
 	return 0;
 }
 
-static int take_host(char *line, void *arg)
+static int pick_host_line(char *line, void *arg)
 {
 	struct rcm_pick *pick = arg;
 	char *rest, *word = strtok_r(line, blanks, &rest), *value = strtok_r(NULL, blanks, &rest);
@@ -60,7 +60,7 @@ static int take_host(char *line, void *arg)
 int rcm_pick_read(const struct rcm_pick_files *files, struct rcm_pick *ret_pick)
 {
 	struct rcm_pick pick = { .policy = rcm_policy_default };
-	int ret = rcm_lines_each(files->nsswitch, take_nsswitch, &pick);
+	int ret = rcm_lines_each(files->nsswitch, pick_nsswitch_line, &pick);
 
 	if (!ret)
 		ret = rcm_policy_read(files->gai, &pick.policy);
@@ -69,7 +69,7 @@ int rcm_pick_read(const struct rcm_pick_files *files, struct rcm_pick *ret_pick)
 		ret = 0;
 	}
 	if (!ret)
-		ret = rcm_lines_each(files->host, take_host, &pick);
+		ret = rcm_lines_each(files->host, pick_host_line, &pick);
 	if (ret)
 		return ret;
 	if (!pick.hosts_line || rcm_environment_get()->aliases)

@@ -5,7 +5,7 @@
 #include <resolv.h>
 #include <string.h>
 
-static bool is_root(const char *domain)
+static bool search_is_root(const char *domain)
 {
 	return !domain[0] || !strcmp(domain, ".");
 }
@@ -16,7 +16,7 @@ struct plan {
 	bool last;			/* as it is, after them */
 };
 
-static struct plan plan_of(const struct rcm_resolv *resolv, const char *name)
+static struct plan search_plan_of(const struct rcm_resolv *resolv, const char *name)
 {
 	size_t len = strlen(name);
 	struct plan plan = { 0 };
@@ -32,14 +32,14 @@ static struct plan plan_of(const struct rcm_resolv *resolv, const char *name)
 	plan.domains = resolv->search_count;
 	plan.last = !plan.first && (dots || !plan.domains || !resolv->no_tld_query);
 	for (unsigned i = 0; i < plan.domains; i++)
-		if (is_root(resolv->search[i]))
+		if (search_is_root(resolv->search[i]))
 			plan.last = false;
 	return plan;
 }
 
 enum rcm_search_kind rcm_search_name(const struct rcm_resolv *resolv, const char *name, unsigned index, char *buf)
 {
-	struct plan plan = plan_of(resolv, name);
+	struct plan plan = search_plan_of(resolv, name);
 	const char *domain = NULL;
 
 	if (index >= plan.first + plan.domains + plan.last)
@@ -48,8 +48,8 @@ enum rcm_search_kind rcm_search_name(const struct rcm_resolv *resolv, const char
 		domain = resolv->search[index - plan.first];
 	if (strlen(name) + (domain ? strlen(domain) : 0) + 2 > RCM_SEARCH_NAME_MAX)
 		domain = NULL;
-	stpcpy(stpcpy(stpcpy(buf, name), domain && !is_root(domain) ? "." : ""),
-	       domain && !is_root(domain) ? domain : "");
+	stpcpy(stpcpy(stpcpy(buf, name), domain && !search_is_root(domain) ? "." : ""),
+	       domain && !search_is_root(domain) ? domain : "");
 	return domain ? RCM_SEARCH_DOMAIN : RCM_SEARCH_AS_IS;
 }
 
@@ -67,7 +67,7 @@ static bool search_is_told(const struct rcm_search *search, enum rcm_dns_verdict
 /* The name as it is, behind the domains; without that this is behind the end. */
 static unsigned search_last(const struct rcm_resolv *resolv, const char *name)
 {
-	struct plan plan = plan_of(resolv, name);
+	struct plan plan = search_plan_of(resolv, name);
 
 	return plan.first + plan.domains;
 }

@@ -51,16 +51,16 @@ static const struct rcm_workers_limits service_limits = {
 
 /* ---- What is known ---- */
 
-static char type_letter(int type)
+static char service_type_letter(int type)
 {
 	return type == SOCK_STREAM ? 't' : type == SOCK_DGRAM ? 'u' : '*';
 }
 
-static unsigned key_make(char key[RCM_SERVICE_TEXT_MAX + 2], const char *name, int type)
+static unsigned service_key_make(char key[RCM_SERVICE_TEXT_MAX + 2], const char *name, int type)
 {
 	size_t len = strnlen(name, RCM_SERVICE_TEXT_MAX);
 
-	*key = type_letter(type);
+	*key = service_type_letter(type);
 	memcpy(key + 1, name, len);
 	return (unsigned)len + 1;
 }
@@ -102,7 +102,7 @@ static void known_add_locked(struct rcm_services *services, const char *key, uns
 int rcm_services_find(struct rcm_services *services, const char *name, int type, uint16_t *ret_port)
 {
 	char key[RCM_SERVICE_TEXT_MAX + 2];
-	unsigned len = key_make(key, name, type);
+	unsigned len = service_key_make(key, name, type);
 	struct known *known;
 	int ret = 0;
 
@@ -216,7 +216,7 @@ int rcm_services_start(struct rcm_services *services, const char *name, int type
 	service->arg = arg;
 	service->generation = services->generation;
 	service->type = type;
-	key_make(service->key, name, type);
+	service_key_make(service->key, name, type);
 	rcm_workers_post(services->workers, &service->job);
 	*ret_service = service;
 	return 0;

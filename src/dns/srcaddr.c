@@ -61,7 +61,7 @@ struct rcm_srcaddr {
 	struct rcm_policy policy;
 };
 
-static bool same_address(const union rcm_dns_address *a, const union rcm_dns_address *b)
+static bool srcaddr_same_address(const union rcm_dns_address *a, const union rcm_dns_address *b)
 {
 	if (a->sa.sa_family != b->sa.sa_family)
 		return false;
@@ -71,7 +71,7 @@ static bool same_address(const union rcm_dns_address *a, const union rcm_dns_add
 }
 
 /* RFC 6724 rule 7: a tunnel is what encapsulates IPv6. */
-static bool is_native(int fd, unsigned index)
+static bool srcaddr_is_native(int fd, unsigned index)
 {
 	struct ifreq ifr = { .ifr_ifindex = (int)index };
 
@@ -87,7 +87,7 @@ static bool is_native(int fd, unsigned index)
 	}
 }
 
-static bool read_own(struct own *own, const struct ifaddrmsg *msg, size_t len, int fd)
+static bool srcaddr_read_own(struct own *own, const struct ifaddrmsg *msg, size_t len, int fd)
 {
 	const struct rtattr *local = NULL;
 	size_t size = msg->ifa_family == AF_INET ? sizeof(struct in_addr) : sizeof(struct in6_addr);
@@ -104,11 +104,11 @@ static bool read_own(struct own *own, const struct ifaddrmsg *msg, size_t len, i
 	own->prefix = msg->ifa_prefixlen;
 	own->deprecated = msg->ifa_flags & IFA_F_DEPRECATED;
 	own->home = msg->ifa_flags & IFA_F_HOMEADDRESS;
-	own->native = is_native(fd, msg->ifa_index);
+	own->native = srcaddr_is_native(fd, msg->ifa_index);
 	return true;
 }
 
-static int add_own(const struct nlmsghdr *nlh, void *arg)
+static int srcaddr_add_own(const struct nlmsghdr *nlh, void *arg)
 {
 	struct rcm_srcaddr *srcaddr = arg;
 	const struct ifaddrmsg *msg = NLMSG_DATA(nlh);
@@ -120,12 +120,12 @@ static int add_own(const struct nlmsghdr *nlh, void *arg)
 	if (!grown)
 		return -ENOMEM;
 	srcaddr->owns = grown;
-	if (read_own(&grown[srcaddr->owns_count], msg, IFA_PAYLOAD(nlh), srcaddr->monitor))
+	if (srcaddr_read_own(&grown[srcaddr->owns_count], msg, IFA_PAYLOAD(nlh), srcaddr->monitor))
 		srcaddr->owns_count++;
 	return 0;
 }
 
-static void ways_forget(struct rcm_srcaddr *srcaddr)
+static void srcaddr_forget_ways(struct rcm_srcaddr *srcaddr)
 {
 	struct way *way, *next;
 
@@ -136,7 +136,7 @@ static void ways_forget(struct rcm_srcaddr *srcaddr)
 }
 
 /* Of several IPv6 addresses the kernel chooses one by the destination. */
-static bool has_choice(const struct rcm_srcaddr *srcaddr)
+static bool srcaddr_has_choice(const struct rcm_srcaddr *srcaddr)
 {
 	unsigned choice = 0;
 
@@ -149,16 +149,16 @@ static bool has_choice(const struct rcm_srcaddr *srcaddr)
 	return choice > 1;
 }
 
-static int refresh(struct rcm_srcaddr *srcaddr)
+static int srcaddr_refresh(struct rcm_srcaddr *srcaddr)
 {
 	int ret;
 
-	ways_forget(srcaddr);
+	srcaddr_forget_ways(srcaddr);
 	srcaddr->owns_count = 0;
-	ret = rcm_netlink_dump(RTM_GETADDR, AF_UNSPEC, add_own, srcaddr);
+	ret = rcm_netlink_dump(RTM_GETADDR, AF_UNSPEC, srcaddr_add_own, srcaddr);
 	if (!ret)
 		ret = rcm_blocks_read(&srcaddr->blocks);
-	srcaddr->choice = has_choice(srcaddr);
+	srcaddr->choice = srcaddr_has_choice(srcaddr);
 	return ret;
 }
 
@@ -189,13 +189,13 @@ bool rcm_srcaddr_is_stale(struct rcm_srcaddr *srcaddr)
 void rcm_srcaddr_follow(struct rcm_srcaddr *srcaddr)
 {
 	if (rcm_srcaddr_is_stale(srcaddr))
-		srcaddr->stale = refresh(srcaddr) != 0;
+		srcaddr->stale = srcaddr_refresh(srcaddr) != 0;
 	/* Where it can't be had in the loop it is looked at each time. */
 	if (srcaddr->loop && !srcaddr->told.loop)
 		(void)rcm_source_add(srcaddr->loop, &srcaddr->told, srcaddr->monitor, RCM_READABLE, srcaddr_told);
 }
 
-static int open_monitor(void)
+static int srcaddr_open_monitor(void)
 {
 	struct sockaddr_nl nl = { .nl_family = AF_NETLINK,
 				  .nl_groups = RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR | RTMGRP_IPV4_ROUTE |
@@ -218,7 +218,7 @@ int rcm_srcaddr_open(struct rcm_srcaddr **ret_srcaddr)
 
 	if (!srcaddr)
 		return -ENOMEM;
-	fd = open_monitor();
+	fd = srcaddr_open_monitor();
 	if (fd < 0) {
 		free(srcaddr);
 		return fd;
@@ -257,13 +257,13 @@ void rcm_srcaddr_close(struct rcm_srcaddr *srcaddr)
 	rcm_fds_close(srcaddr->udp4);
 	rcm_fds_close(srcaddr->udp6);
 	free(srcaddr->owns);
-	ways_forget(srcaddr);
+	srcaddr_forget_ways(srcaddr);
 	rcm_blocks_clear(&srcaddr->blocks);
 	free(srcaddr);
 }
 
 /* 0, or -errno: only -EAFNOSUPPORT says something about the destination, anything else about this process. */
-static int open_udp(struct rcm_srcaddr *srcaddr, int family)
+static int srcaddr_open_udp(struct rcm_srcaddr *srcaddr, int family)
 {
 	int *fd = family == AF_INET ? &srcaddr->udp4 : &srcaddr->udp6;
 
@@ -273,7 +273,8 @@ static int open_udp(struct rcm_srcaddr *srcaddr, int family)
 }
 
 /* The address chosen by one connect() binds the next, unless the socket is disconnected between the two. */
-static bool ask_kernel(const struct rcm_srcaddr *srcaddr, const union rcm_dns_address *to, union rcm_dns_address *from)
+static bool srcaddr_ask_kernel(const struct rcm_srcaddr *srcaddr, const union rcm_dns_address *to,
+			       union rcm_dns_address *from)
 {
 	const struct sockaddr none = { .sa_family = AF_UNSPEC };
 	bool v4 = to->sa.sa_family == AF_INET;
@@ -290,22 +291,22 @@ static bool ask_kernel(const struct rcm_srcaddr *srcaddr, const union rcm_dns_ad
 }
 
 /* 0, or -errno where nothing can be said of the way there. */
-static int ask_way(struct rcm_srcaddr *srcaddr, struct rcm_order *order)
+static int srcaddr_ask_way(struct rcm_srcaddr *srcaddr, struct rcm_order *order)
 {
-	int ret = open_udp(srcaddr, order->to.sa.sa_family);
+	int ret = srcaddr_open_udp(srcaddr, order->to.sa.sa_family);
 
 	if (ret && ret != -EAFNOSUPPORT)
 		return ret;
 	order->native = true;
 	order->from_prefix = 32;
-	if (!ask_kernel(srcaddr, &order->to, &order->from)) {
+	if (!srcaddr_ask_kernel(srcaddr, &order->to, &order->from)) {
 		order->from.sa.sa_family = AF_UNSPEC;
 		return 0;
 	}
 	for (unsigned i = 0; i < srcaddr->owns_count; i++) {
 		const struct own *own = &srcaddr->owns[i];
 
-		if (!same_address(&own->address, &order->from))
+		if (!srcaddr_same_address(&own->address, &order->from))
 			continue;
 		order->from_prefix = own->prefix;
 		order->from_deprecated = own->deprecated;
@@ -316,7 +317,7 @@ static int ask_way(struct rcm_srcaddr *srcaddr, struct rcm_order *order)
 	return 0;
 }
 
-static struct way_key key_of(const struct rcm_srcaddr *srcaddr, const union rcm_dns_address *to)
+static struct way_key srcaddr_key_of(const struct rcm_srcaddr *srcaddr, const union rcm_dns_address *to)
 {
 	struct way_key key = { .family = to->sa.sa_family, .class = (uint16_t)rcm_order_class(to), .block = -1 };
 	bool v4 = to->sa.sa_family == AF_INET;
@@ -335,14 +336,14 @@ static struct way_key key_of(const struct rcm_srcaddr *srcaddr, const union rcm_
 }
 
 /* Without memory it is asked for again next time. */
-static void way_keep(struct rcm_srcaddr *srcaddr, const struct way_key *key, const struct rcm_order *order)
+static void srcaddr_keep_way(struct rcm_srcaddr *srcaddr, const struct way_key *key, const struct rcm_order *order)
 {
 	struct way *way = malloc(sizeof(*way));
 
 	if (!way)
 		return;
 	if (HASH_COUNT(srcaddr->ways) == RCM_WAYS_MAX)
-		ways_forget(srcaddr);
+		srcaddr_forget_ways(srcaddr);
 	way->key = *key;
 	way->order = *order;
 	HASH_ADD(hh, srcaddr->ways, key, sizeof(way->key), way);
@@ -351,15 +352,15 @@ static void way_keep(struct rcm_srcaddr *srcaddr, const struct way_key *key, con
 }
 
 /* 0, or -errno where nothing can be said of the way there. */
-static int look_at(struct rcm_srcaddr *srcaddr, struct rcm_order *order)
+static int srcaddr_look_at(struct rcm_srcaddr *srcaddr, struct rcm_order *order)
 {
-	struct way_key key = key_of(srcaddr, &order->to);
+	struct way_key key = srcaddr_key_of(srcaddr, &order->to);
 	struct rcm_order known;
 	struct way *way;
 	int ret;
 
 	if (srcaddr->stale)
-		return ask_way(srcaddr, order);
+		return srcaddr_ask_way(srcaddr, order);
 	HASH_FIND(hh, srcaddr->ways, &key, sizeof(key), way);
 	if (way) {
 		known = way->order;
@@ -368,9 +369,9 @@ static int look_at(struct rcm_srcaddr *srcaddr, struct rcm_order *order)
 		*order = known;
 		return 0;
 	}
-	ret = ask_way(srcaddr, order);
+	ret = srcaddr_ask_way(srcaddr, order);
 	if (!ret)
-		way_keep(srcaddr, &key, order);
+		srcaddr_keep_way(srcaddr, &key, order);
 	return ret;
 }
 
@@ -386,7 +387,7 @@ void rcm_srcaddr_sort(struct rcm_srcaddr *srcaddr, union rcm_dns_address *addres
 	for (unsigned i = 0; i < count; i++) {
 		orders[i].to = addresses[i];
 		orders[i].given = i;
-		if (look_at(srcaddr, &orders[i]))
+		if (srcaddr_look_at(srcaddr, &orders[i]))
 			goto out;
 	}
 	rcm_order_sort(orders, count, &srcaddr->policy);

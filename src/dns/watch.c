@@ -86,7 +86,7 @@ static void watch_directory_of(const struct rcm_watch *watch, const char *path)
 }
 
 /* Where a symbolic link leads, a relative one from its own directory. False: it is none. */
-static bool link_follow(char path[PATH_MAX])
+static bool watch_follow_link(char path[PATH_MAX])
 {
 	char target[PATH_MAX], *slash = strrchr(path, '/');
 	ssize_t len = readlink(path, target, sizeof(target) - 1);
@@ -109,7 +109,7 @@ static void watch_way_to(const struct rcm_watch *watch, const char *file)
 	snprintf(path, sizeof(path), "%s", file);
 	for (int i = 0; i < LINKS_MAX; i++) {
 		watch_directory_of(watch, path);
-		if (!link_follow(path))
+		if (!watch_follow_link(path))
 			return;
 	}
 }
