@@ -4,24 +4,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "base/container.h"
 #include "base/err.h"
-#include "base/log.h"
-#include "cm/handlers.h"
 #include "cm/id.h"
 #include "cm/rouse.h"
-#include "cm/table.h"
 
-/* The queue comes before the kernel; but one take in so many looks at the kernel too, lest an application that always
- * has an event of its own waiting starves the others. */
-enum { KERNEL_LOOK_EVERY = 16 };
-
-static void close_descriptors(struct rcm_channel *channel) RCM_UNCHECKED
+static void channel_close_descriptors(struct rcm_channel *channel) RCM_UNCHECKED
 {
 	if (channel->pub.fd >= 0 && !channel->bare)
 		close(channel->pub.fd);
@@ -32,7 +24,7 @@ static void close_descriptors(struct rcm_channel *channel) RCM_UNCHECKED
 
 /* The kernel's own descriptor is enough for who waits for the kernel's events alone; and it waits, as the application's
  * O_NONBLOCK says. */
-static int open_descriptors(struct rcm_channel *channel, bool sync) RCM_UNCHECKED
+static int channel_open_descriptors(struct rcm_channel *channel, bool sync) RCM_UNCHECKED
 {
 	int ret = rcm_ucma_open(&channel->ucma);
 
@@ -56,9 +48,9 @@ static int channel_open(bool sync, struct rcm_channel **ret_channel) RCM_UNCHECK
 	channel->pub.fd = -1;
 	channel->readiness = (struct rcm_readiness)RCM_READINESS_CLOSED;
 	channel->ucma = (struct rcm_ucma)RCM_UCMA_CLOSED;
-	ret = open_descriptors(channel, sync);
+	ret = channel_open_descriptors(channel, sync);
 	if (ret) {
-		close_descriptors(channel);
+		channel_close_descriptors(channel);
 		free(channel);
 		return ret;
 	}
@@ -134,7 +126,7 @@ void rcm_channel_append_locked(struct rcm_channel *channel, struct rcm_event *ev
 	event->list = &channel->queue;
 }
 
-static int cover_locked(struct rcm_channel *channel) RCM_REQUIRES(channel->lock)
+static int channel_cover_locked(struct rcm_channel *channel) RCM_REQUIRES(channel->lock)
 {
 	int ret = 0;
 
@@ -156,7 +148,7 @@ int rcm_channel_cover(struct rcm_channel *channel)
 	if (!channel->bare)
 		return 0;
 	rcm_lock_acquire(&channel->lock);
-	ret = cover_locked(channel);
+	ret = channel_cover_locked(channel);
 	rcm_channel_show_locked(channel);
 	rcm_lock_release(&channel->lock);
 	return ret;
@@ -170,171 +162,13 @@ void rcm_channel_show_locked(struct rcm_channel *channel)
 	rcm_lock_assert_held(&channel->lock);
 	if (channel->shared || channel->closing)
 		return;
-	if (channel->bare && (!due || channel->own_awaited || cover_locked(channel)))
+	if (channel->bare && (!due || channel->own_awaited || channel_cover_locked(channel)))
 		return;
 	if (due)
 		rcm_readiness_show(&channel->readiness, channel->pub.fd);
 	else if (channel->readiness.shown)
-		channel->takes = rcm_readiness_hide(&channel->readiness, channel->pub.fd) ? KERNEL_LOOK_EVERY - 1 : 0;
-}
-
-/* Reads one kernel event into *spare, which is made where it is NULL: 0, -EAGAIN. */
-static int read_kernel(struct rcm_channel *channel, struct rcm_kernel_event **spare)
-{
-	if (channel->ucma.fd < 0)
-		return -EAGAIN;
-	if (!*spare)
-		*spare = malloc(sizeof(**spare));
-	return *spare ? rcm_ucma_get_event(&channel->ucma, &(*spare)->raw) : -ENOMEM;
-}
-
-/* What a later kernel may say, this library hands to nobody, under a type that it can count. */
-static enum rdma_cm_event_type known_type(enum rdma_cm_event_type type)
-{
-	return (unsigned)type < RCM_EVENT_TYPES ? type : RDMA_CM_EVENT_INTERNAL;
-}
-
-/* Takes over what was read: it is at the queue's end, or, its id being gone, with nobodys. */
-static void file_kernel_locked(struct rcm_channel *channel, struct rcm_kernel_event *read)
-	RCM_REQUIRES(channel->lock)
-{
-	struct rcm_event *event = &read->event;
-
-	rcm_lock_assert_held(&channel->lock);
-	read->channel = rcm_channel_ref(channel);
-	read->mcast = NULL;
-	*event = (struct rcm_event){
-		.pub = { .event = known_type(read->raw.type), .status = read->raw.status },
-		.ops = rcm_event_kernel_ops(read->raw.type),
-		.id = rcm_table_find(read->raw.uid),
-	};
-	if (event->id) {
-		event->pub.id = &event->id->pub;
-		rcm_channel_append_locked(channel, event);
-	} else {
-		TAILQ_INSERT_TAIL(&channel->nobodys, event, in_channel);
-	}
-}
-
-/* 0, -EAGAIN: none. A bare descriptor is not read under the lock: it may wait. */
-static int read_kernel_locked(struct rcm_channel *channel) RCM_REQUIRES(channel->lock)
-{
-	int ret;
-
-	rcm_lock_assert_held(&channel->lock);
-	if (channel->bare)
-		return -EAGAIN;
-	ret = read_kernel(channel, &channel->spare);
-	if (ret)
-		return ret;
-	file_kernel_locked(channel, channel->spare);
-	channel->spare = NULL;
-	return 0;
-}
-
-/* With the descriptor's reading to itself: what is there stays there until it is read. */
-static int read_bare_locked(struct rcm_channel *channel, struct rcm_kernel_event **spare)
-	RCM_REQUIRES(channel->reading)
-{
-	struct pollfd p = { .fd = channel->ucma.fd, .events = POLLIN };
-
-	rcm_lock_assert_held(&channel->reading);
-	return poll(&p, 1, 0) == 1 ? read_kernel(channel, spare) : -EAGAIN;
-}
-
-int rcm_channel_read_bare(struct rcm_channel *channel)
-{
-	struct rcm_kernel_event *read = NULL;
-	int cancel, ret;
-
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	rcm_lock_acquire(&channel->reading);
-	ret = read_bare_locked(channel, &read);
-	rcm_lock_release(&channel->reading);
-	if (ret) {
-		free(read);
-	} else {
-		rcm_lock_acquire(&channel->lock);
-		file_kernel_locked(channel, read);
-		rcm_lock_release(&channel->lock);
-	}
-	pthread_setcancelstate(cancel, NULL);
-	return ret;
-}
-
-/* The first queued event of types; those before it go aside. */
-static struct rcm_event *first_locked(struct rcm_channel *channel, uint32_t types)
-	RCM_REQUIRES(channel->lock)
-{
-	struct rcm_event *event;
-
-	rcm_lock_assert_held(&channel->lock);
-	while ((event = TAILQ_FIRST(&channel->queue)) &&
-	       !(types & RCM_EVENT_BIT(event->pub.event))) {
-		TAILQ_REMOVE(&channel->queue, event, in_channel);
-		TAILQ_INSERT_TAIL(&channel->aside, event, in_channel);
-		event->list = &channel->aside;
-	}
-	return event;
-}
-
-int rcm_channel_take(struct rcm_channel *channel, uint32_t types, struct rcm_event **ret_event)
-{
-	struct rcm_event_list nobodys = TAILQ_HEAD_INITIALIZER(nobodys);
-	struct rcm_event *event;
-	int ret;
-
-	rcm_lock_acquire(&channel->lock);
-	ret = channel->closing ? -ECANCELED : 0;
-	event = ret ? NULL : first_locked(channel, types);
-	if (event && ++channel->takes % KERNEL_LOOK_EVERY == 0)
-		read_kernel_locked(channel);
-	while (!event && !ret) {
-		ret = read_kernel_locked(channel);
-		event = first_locked(channel, types);
-	}
-	if (event) {
-		rcm_channel_unlink_locked(channel, event);
-		rcm_id_taken(event->id, event);
-		*ret_event = event;
-		ret = 0;
-	}
-	if (!TAILQ_EMPTY(&channel->nobodys)) {
-		TAILQ_CONCAT(&nobodys, &channel->nobodys, in_channel);
-		channel->users++;
-	}
-	rcm_channel_show_locked(channel);
-	rcm_lock_release(&channel->lock);
-	if (!TAILQ_EMPTY(&nobodys)) {
-		rcm_event_discard_all(&nobodys);
-		rcm_channel_leave(channel);
-	}
-	return ret;
-}
-
-void rcm_channel_put_back_aside(struct rcm_channel *channel)
-{
-	struct rcm_event *event;
-
-	rcm_lock_acquire(&channel->lock);
-	while ((event = TAILQ_LAST(&channel->aside, rcm_event_list))) {
-		TAILQ_REMOVE(&channel->aside, event, in_channel);
-		TAILQ_INSERT_HEAD(&channel->queue, event, in_channel);
-		event->list = &channel->queue;
-	}
-	rcm_channel_show_locked(channel);
-	rcm_lock_release(&channel->lock);
-}
-
-void rcm_channel_catch_up_locked(struct rcm_channel *channel)
-{
-	int cancel;
-
-	rcm_lock_assert_held(&channel->lock);
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	while (!read_kernel_locked(channel))
-		;
-	pthread_setcancelstate(cancel, NULL);
+		channel->takes = rcm_readiness_hide(&channel->readiness, channel->pub.fd) ?
+				  RCM_KERNEL_LOOK_EVERY - 1 : 0;
 }
 
 /* A synchronous resolution's outcome: the call waits for it, or soon will, or has covered the descriptor. */
@@ -470,7 +304,7 @@ void rcm_channel_close(struct rcm_channel *channel)
 	rcm_lock_release(&channel->lock);
 	rcm_event_discard_all(&rest);
 	rcm_lock_acquire(&channel->lock);
-	close_descriptors(channel);
+	channel_close_descriptors(channel);
 	rcm_lock_release(&channel->lock);
 	rcm_channel_put(channel);
 }

@@ -18,8 +18,12 @@
  * show: what a call waits for comes from the kernel, or, of a resolution, without a descriptor.
  *
  * Order: the queue is first in, first out, and comes before what the kernel still has. So the events of one id keep
- * their order as far as anybody can have seen it: one of ours may overtake the kernel's that nobody has read.
+ * their order as far as anybody can have seen it: one of ours may overtake the kernel's that nobody has read. But one
+ * take in RCM_KERNEL_LOOK_EVERY looks at the kernel too, lest an application that always has an event of its own
+ * waiting starves the others.
  */
+enum { RCM_KERNEL_LOOK_EVERY = 16 };
+
 struct rcm_channel {
 	struct rdma_event_channel pub;		/* first */
 	struct rcm_roll_entry roll;
@@ -64,9 +68,6 @@ int rcm_channel_new_sync(struct rcm_channel **ret_channel);
 /* No longer bare: events of the library's own will show on pub.fd, too. 0; -EMFILE, -ENFILE, -ENOMEM: as it was. */
 int rcm_channel_cover(struct rcm_channel *channel);
 
-/* Reads an event of the kernel's into the queue of a bare channel. 0, -EAGAIN: there is none; what GET_EVENT said. */
-int rcm_channel_read_bare(struct rcm_channel *channel);
-
 /* So many more calls wait on channel->own (1, -1): posting rings it once for each. */
 void rcm_channel_await_own(struct rcm_channel *channel, int calls);
 
@@ -89,17 +90,6 @@ struct rcm_channel *rcm_channel_ref(struct rcm_channel *channel);
 bool rcm_channel_ref_if_live(struct rcm_channel *channel);	/* false: it was destroyed, lately */
 void rcm_channel_put(struct rcm_channel *channel);
 
-/* Bits for the types of events that a wait is for. */
-#define RCM_EVENT_BIT(type) (1U << (type))
-#define RCM_EVENTS_ALL UINT32_MAX
-
-/* Takes the next event of these types in one look, counted on its id but not completed; those before it go aside. 0,
- * -EAGAIN where none is due, -ECANCELED where the channel was stopped, or what GET_EVENT said. */
-int rcm_channel_take(struct rcm_channel *channel, uint32_t types, struct rcm_event **ret_event);
-
-/* What went aside is first in the queue again, in order. */
-void rcm_channel_put_back_aside(struct rcm_channel *channel);
-
 /* Queues an event, taking it over. Caller holds event->id->lock, and channel is that id's. Can't fail. */
 void rcm_channel_post(struct rcm_channel *channel, struct rcm_event *event);
 
@@ -109,10 +99,9 @@ void rcm_channel_withdraw(struct rcm_channel *channel, struct rcm_id *id, struct
 /* Takes one event out, if it is still queued there: true, and it is the caller's. */
 bool rcm_channel_withdraw_one(struct rcm_channel *channel, struct rcm_event *event);
 
-/* For moving an id: an event out of the queue that it is in, and to a queue's end; the descriptor as the queue wants
- * it; what the kernel has ready into the queue; looking at the kernel's descriptor again, MIGRATE_ID waking nobody. */
+/* An event out of the queue that it is in, and to a queue's end; the descriptor as the queue wants it; looking at the
+ * kernel's descriptor again, MIGRATE_ID waking nobody. */
 void rcm_channel_unlink_locked(struct rcm_channel *channel, struct rcm_event *event) RCM_REQUIRES(channel->lock);
 void rcm_channel_append_locked(struct rcm_channel *channel, struct rcm_event *event) RCM_REQUIRES(channel->lock);
 void rcm_channel_show_locked(struct rcm_channel *channel) RCM_REQUIRES(channel->lock);
-void rcm_channel_catch_up_locked(struct rcm_channel *channel) RCM_REQUIRES(channel->lock);
 void rcm_channel_look_again_locked(struct rcm_channel *channel) RCM_REQUIRES(channel->lock);

@@ -12,6 +12,10 @@
 
 enum { RCM_EVENT_TYPES = RDMA_CM_EVENT_INTERNAL + 1 };
 
+/* Bits for the types of events that a wait is for. */
+#define RCM_EVENT_BIT(type) (1U << (type))
+#define RCM_EVENTS_ALL UINT32_MAX
+
 struct rcm_channel;
 struct rcm_event;
 struct rcm_id;

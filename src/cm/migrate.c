@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "cm/id.h"
 #include "cm/sync.h"
+#include "cm/take.h"
 
 /* Lower address first: no two moves wait for each other. */
 static void migrate_lock_both(struct rcm_channel *a, struct rcm_channel *b) RCM_UNCHECKED

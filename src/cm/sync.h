@@ -4,8 +4,9 @@
 
 #include <stdint.h>
 
-#include "cm/channel.h"
+#include "cm/event.h"
 
+struct rcm_channel;
 struct rcm_id;
 
 /*

@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "cm/rouse.h"
+#include "cm/take.h"
 
 /* A wait that can't be roused looks by itself. */
 enum { LOOK_MS = 100 };

@@ -11,6 +11,7 @@
 #include "cm/life.h"
 #include "cm/queues.h"
 #include "cm/sync.h"
+#include "cm/take.h"
 #include "fake_ucma.h"
 #include "fake_verbs.h"
 #include "test.h"

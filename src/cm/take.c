@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Taking events from a channel: of the queue, and of the kernel's descriptor into it. */
+#include "cm/take.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "cm/handlers.h"
+#include "cm/id.h"
+#include "cm/table.h"
+
+/* Reads one kernel event into *spare, which is made where it is NULL: 0, -EAGAIN. */
+static int take_read(struct rcm_channel *channel, struct rcm_kernel_event **spare)
+{
+	if (channel->ucma.fd < 0)
+		return -EAGAIN;
+	if (!*spare)
+		*spare = malloc(sizeof(**spare));
+	return *spare ? rcm_ucma_get_event(&channel->ucma, &(*spare)->raw) : -ENOMEM;
+}
+
+/* What a later kernel may say, this library hands to nobody, under a type that it can count. */
+static enum rdma_cm_event_type take_known_type(enum rdma_cm_event_type type)
+{
+	return (unsigned)type < RCM_EVENT_TYPES ? type : RDMA_CM_EVENT_INTERNAL;
+}
+
+/* Takes over what was read: it is at the queue's end, or, its id being gone, with nobodys. */
+static void take_file_locked(struct rcm_channel *channel, struct rcm_kernel_event *read)
+	RCM_REQUIRES(channel->lock)
+{
+	struct rcm_event *event = &read->event;
+
+	rcm_lock_assert_held(&channel->lock);
+	read->channel = rcm_channel_ref(channel);
+	read->mcast = NULL;
+	*event = (struct rcm_event){
+		.pub = { .event = take_known_type(read->raw.type), .status = read->raw.status },
+		.ops = rcm_event_kernel_ops(read->raw.type),
+		.id = rcm_table_find(read->raw.uid),
+	};
+	if (event->id) {
+		event->pub.id = &event->id->pub;
+		rcm_channel_append_locked(channel, event);
+	} else {
+		TAILQ_INSERT_TAIL(&channel->nobodys, event, in_channel);
+	}
+}
+
+/* 0, -EAGAIN: none. A bare descriptor is not read under the lock: it may wait. */
+static int take_read_locked(struct rcm_channel *channel) RCM_REQUIRES(channel->lock)
+{
+	int ret;
+
+	rcm_lock_assert_held(&channel->lock);
+	if (channel->bare)
+		return -EAGAIN;
+	ret = take_read(channel, &channel->spare);
+	if (ret)
+		return ret;
+	take_file_locked(channel, channel->spare);
+	channel->spare = NULL;
+	return 0;
+}
+
+/* With the descriptor's reading to itself: what is there stays there until it is read. */
+static int take_read_bare_locked(struct rcm_channel *channel, struct rcm_kernel_event **spare)
+	RCM_REQUIRES(channel->reading)
+{
+	struct pollfd p = { .fd = channel->ucma.fd, .events = POLLIN };
+
+	rcm_lock_assert_held(&channel->reading);
+	return poll(&p, 1, 0) == 1 ? take_read(channel, spare) : -EAGAIN;
+}
+
+int rcm_channel_read_bare(struct rcm_channel *channel)
+{
+	struct rcm_kernel_event *read = NULL;
+	int cancel, ret;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	rcm_lock_acquire(&channel->reading);
+	ret = take_read_bare_locked(channel, &read);
+	rcm_lock_release(&channel->reading);
+	if (ret) {
+		free(read);
+	} else {
+		rcm_lock_acquire(&channel->lock);
+		take_file_locked(channel, read);
+		rcm_lock_release(&channel->lock);
+	}
+	pthread_setcancelstate(cancel, NULL);
+	return ret;
+}
+
+/* The first queued event of types; those before it go aside. */
+static struct rcm_event *take_first_locked(struct rcm_channel *channel, uint32_t types)
+	RCM_REQUIRES(channel->lock)
+{
+	struct rcm_event *event;
+
+	rcm_lock_assert_held(&channel->lock);
+	while ((event = TAILQ_FIRST(&channel->queue)) &&
+	       !(types & RCM_EVENT_BIT(event->pub.event))) {
+		TAILQ_REMOVE(&channel->queue, event, in_channel);
+		TAILQ_INSERT_TAIL(&channel->aside, event, in_channel);
+		event->list = &channel->aside;
+	}
+	return event;
+}
+
+int rcm_channel_take(struct rcm_channel *channel, uint32_t types, struct rcm_event **ret_event)
+{
+	struct rcm_event_list nobodys = TAILQ_HEAD_INITIALIZER(nobodys);
+	struct rcm_event *event;
+	int ret;
+
+	rcm_lock_acquire(&channel->lock);
+	ret = channel->closing ? -ECANCELED : 0;
+	event = ret ? NULL : take_first_locked(channel, types);
+	if (event && ++channel->takes % RCM_KERNEL_LOOK_EVERY == 0)
+		take_read_locked(channel);
+	while (!event && !ret) {
+		ret = take_read_locked(channel);
+		event = take_first_locked(channel, types);
+	}
+	if (event) {
+		rcm_channel_unlink_locked(channel, event);
+		rcm_id_taken(event->id, event);
+		*ret_event = event;
+		ret = 0;
+	}
+	if (!TAILQ_EMPTY(&channel->nobodys)) {
+		TAILQ_CONCAT(&nobodys, &channel->nobodys, in_channel);
+		channel->users++;
+	}
+	rcm_channel_show_locked(channel);
+	rcm_lock_release(&channel->lock);
+	if (!TAILQ_EMPTY(&nobodys)) {
+		rcm_event_discard_all(&nobodys);
+		rcm_channel_leave(channel);
+	}
+	return ret;
+}
+
+void rcm_channel_put_back_aside(struct rcm_channel *channel)
+{
+	struct rcm_event *event;
+
+	rcm_lock_acquire(&channel->lock);
+	while ((event = TAILQ_LAST(&channel->aside, rcm_event_list))) {
+		TAILQ_REMOVE(&channel->aside, event, in_channel);
+		TAILQ_INSERT_HEAD(&channel->queue, event, in_channel);
+		event->list = &channel->queue;
+	}
+	rcm_channel_show_locked(channel);
+	rcm_lock_release(&channel->lock);
+}
+
+void rcm_channel_catch_up_locked(struct rcm_channel *channel)
+{
+	int cancel;
+
+	rcm_lock_assert_held(&channel->lock);
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	while (!take_read_locked(channel))
+		;
+	pthread_setcancelstate(cancel, NULL);
+}
