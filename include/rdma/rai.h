@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What this librdmacm has beyond the common one: options of a resolution, cancelling, explanations, counters. */
+/* What this librdmacm has beyond the common one: options, cancelling, explanations, service records, counters. */
 #ifndef RAI_RDMA_RAI_H
 #define RAI_RDMA_RAI_H
 
@@ -48,6 +48,24 @@ int rai_cancel(struct rdma_cm_id *id);
  * The event must not be acked yet.
  */
 int rai_event_text(const struct rdma_cm_event *event, char *buf, size_t len);
+
+/* A service record as the SA has it (IBTA 15.2.5.14, ServiceRecord). */
+struct rai_service_record {
+	uint64_t id;			/* service id, host order */
+	uint8_t gid[16];		/* of the port that offers the service, network order */
+	uint16_t pkey;			/* its partition, host order; 0: none was registered */
+	uint16_t reserved16;
+	uint32_t lease_s;		/* seconds that the record was registered for; UINT32_MAX: for ever */
+	char name[72];			/* NUL-terminated, 64 bytes at most before that; empty: none */
+	uint8_t data[64];		/* ServiceData8, 16, 32 and 64 as on the wire */
+	uint64_t reserved[4];		/* 0 */
+};
+
+/*
+ * The whole service record behind a result of RAI_SA. ai: an entry of a list that rdma_query_addrinfo() or
+ * rdma_getaddrinfo() gave, not freed yet. errno: EINVAL (NULL), ENOENT (it has none: it isn't of RAI_SA). Any thread.
+ */
+int rai_addrinfo_service(const struct rdma_addrinfo *ai, struct rai_service_record *record);
 
 /* Counters since the process started; each only grows, but for the last three, which are levels. */
 struct rai_stats {

@@ -8,31 +8,43 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A list is one block: all entries, then two addresses for each, then the routes, then the canonical name. */
+#include "base/container.h"
+
+/* A service's destination, behind which the rest of its record is found. */
+struct place {
+	union rcm_sockaddr addr;
+	struct rcm_service_rest service;
+};
+
+/* A list is one block: all entries, then two addresses for each, then the routes, then the places of services, then the
+ * canonical name. */
 struct block {
 	struct rdma_addrinfo *entries;
 	union rcm_sockaddr *addresses;
 	struct ibv_path_data *routes;
+	struct place *places;
 	char *canonname;
 };
 
-static int block_new(const struct rcm_result *results, unsigned count, size_t canon_len,
+static int block_new(const struct rcm_result *results, unsigned count, bool services, size_t canon_len,
 		     struct block *ret_block)
 {
-	size_t routes = 0, size;
+	size_t routes = 0, places = services ? count : 0, size;
 	char *at;
 
 	assert(count > 0);
 	for (unsigned i = 0; i < count; i++)
 		routes += results[i].routes;
 	size = count * (sizeof(struct rdma_addrinfo) + 2 * sizeof(union rcm_sockaddr));
-	at = calloc(1, size + routes * sizeof(struct ibv_path_data) + canon_len);
+	size += routes * sizeof(struct ibv_path_data) + places * sizeof(struct place);
+	at = calloc(1, size + canon_len);
 	if (!at)
 		return -ENOMEM;
 	ret_block->entries = (void *)at;
 	ret_block->addresses = (void *)(ret_block->entries + count);
 	ret_block->routes = (void *)(ret_block->addresses + 2 * (size_t)count);
-	ret_block->canonname = (void *)(ret_block->routes + routes);
+	ret_block->places = (void *)(ret_block->routes + routes);
+	ret_block->canonname = (void *)(ret_block->places + places);
 	return 0;
 }
 
@@ -55,6 +67,17 @@ static struct sockaddr *build_place(struct block *block, const union rcm_sockadd
 	*to = *sa;
 	*ret_len = rcm_sockaddr_len(sa->sa.sa_family);
 	return &to->sa;
+}
+
+static struct sockaddr *build_place_service(struct block *block, const struct rcm_result *result, socklen_t *ret_len)
+{
+	struct place *to = block->places++;
+
+	to->addr = result->dst;
+	if (result->service)
+		to->service = *result->service;
+	*ret_len = rcm_sockaddr_len(result->dst.sa.sa_family);
+	return &to->addr.sa;
 }
 
 /* The source that fits: what the route said, else what the hints gave. */
@@ -103,7 +126,10 @@ static void build_fill(struct rdma_addrinfo *ai, const struct rcm_hints *hints, 
 		ai->ai_src_addr = build_place(block, &dst, &ai->ai_src_len);
 		return;
 	}
-	ai->ai_dst_addr = build_place(block, &dst, &ai->ai_dst_len);
+	if (hints->flags & RAI_SA)
+		ai->ai_dst_addr = build_place_service(block, result, &ai->ai_dst_len);
+	else
+		ai->ai_dst_addr = build_place(block, &dst, &ai->ai_dst_len);
 	if (src)
 		ai->ai_src_addr = build_place(block, src, &ai->ai_src_len);
 	if (result->routes) {
@@ -122,7 +148,7 @@ int rcm_addrinfo_build(const struct rcm_hints *hints, uint16_t port, const struc
 	struct block block;
 	int ret;
 
-	ret = block_new(results, count, canon_len, &block);
+	ret = block_new(results, count, hints->flags & RAI_SA, canon_len, &block);
 	if (ret)
 		return ret;
 	first = block.entries;
@@ -139,6 +165,14 @@ int rcm_addrinfo_build(const struct rcm_hints *hints, uint16_t port, const struc
 	}
 	*ret_list = first;
 	return 0;
+}
+
+/* Of what these lists have none but a service's entry has the flag: it would need a service to be asked for. */
+const struct rcm_service_rest *rcm_addrinfo_service(const struct rdma_addrinfo *ai)
+{
+	if (!(ai->ai_flags & RAI_SA) || !ai->ai_dst_addr || ai->ai_dst_addr->sa_family != AF_IB)
+		return NULL;
+	return &rcm_container(ai->ai_dst_addr, struct place, addr)->service;
 }
 
 void rcm_addrinfo_free(struct rdma_addrinfo *list)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Public calls: resolution on an id, its cancelling, its counters. */
+#include <endian.h>
 #include <errno.h>
 #include <rdma/rai.h>
 #include <string.h>
@@ -37,6 +38,27 @@ int rdma_query_addrinfo(struct rdma_cm_id *id, struct rdma_addrinfo **info)
 void rdma_freeaddrinfo(struct rdma_addrinfo *res)
 {
 	rcm_addrinfo_free(res);
+}
+
+int rai_addrinfo_service(const struct rdma_addrinfo *ai, struct rai_service_record *record)
+{
+	const struct rcm_service_rest *rest;
+	struct sockaddr_ib dst;
+
+	if (!ai || !record)
+		return rcm_result(-EINVAL);
+	rest = rcm_addrinfo_service(ai);
+	if (!rest)
+		return rcm_result(-ENOENT);
+	memcpy(&dst, ai->ai_dst_addr, sizeof(dst));
+	memset(record, 0, sizeof(*record));
+	record->id = be64toh(dst.sib_sid);
+	memcpy(record->gid, &dst.sib_addr, sizeof(record->gid));
+	record->pkey = rest->pkey;
+	record->lease_s = rest->lease;
+	memcpy(record->name, rest->name, sizeof(rest->name));
+	memcpy(record->data, rest->data, sizeof(record->data));
+	return 0;
 }
 
 int rai_cancel(struct rdma_cm_id *id)

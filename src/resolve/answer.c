@@ -22,12 +22,14 @@ static struct rcm_answer fixed[] = {
 	[RCM_ANSWER_NO_PORT] = { 1, -ENODEV, 0, .text = "no active InfiniBand port" },
 };
 
-int rcm_answer_new(unsigned count, unsigned routes, const char *text, struct rcm_answer **ret_answer)
+static int answer_new(unsigned count, unsigned routes, unsigned services, const char *text,
+		      struct rcm_answer **ret_answer)
 {
 	size_t text_len = text ? strlen(text) + 1 : 0, size;
 	struct rcm_answer *answer;
 
-	size = sizeof(*answer) + count * sizeof(*answer->results) + routes * sizeof(*answer->routes);
+	size = sizeof(*answer) + count * sizeof(*answer->results) + routes * sizeof(*answer->routes) +
+	       services * sizeof(*answer->services);
 	answer = malloc(size + text_len);
 	if (!answer)
 		return -ENOMEM;
@@ -37,17 +39,28 @@ int rcm_answer_new(unsigned count, unsigned routes, const char *text, struct rcm
 	answer->count = count;
 	answer->results = (void *)(answer + 1);
 	answer->routes = (void *)(answer->results + count);
+	answer->services = (void *)(answer->routes + routes);
 	if (text)
-		answer->text = memcpy(answer->routes + routes, text, text_len);
+		answer->text = memcpy(answer->services + services, text, text_len);
 	*ret_answer = answer;
 	return 0;
+}
+
+int rcm_answer_new(unsigned count, const char *text, struct rcm_answer **ret_answer)
+{
+	return answer_new(count, 0, 0, text, ret_answer);
+}
+
+int rcm_answer_new_services(unsigned count, const char *text, struct rcm_answer **ret_answer)
+{
+	return answer_new(count, 2 * count, count, text, ret_answer);
 }
 
 struct rcm_answer *rcm_answer_failed(int status, uint64_t arg, const char *text)
 {
 	struct rcm_answer *answer;
 
-	if (status == -ENOMEM || rcm_answer_new(0, 0, text ? text : strerrordesc_np(-status), &answer))
+	if (status == -ENOMEM || rcm_answer_new(0, text ? text : strerrordesc_np(-status), &answer))
 		return rcm_answer_fixed(RCM_ANSWER_NO_MEMORY);
 	answer->status = status;
 	answer->arg = arg;

@@ -14,7 +14,7 @@ static int make_answer(const struct rcm_dns_answer *from, struct rcm_answer **re
 	struct rcm_answer *answer;
 	int ret;
 
-	ret = rcm_answer_new(count, 0, from->canonname, &answer);
+	ret = rcm_answer_new(count, from->canonname, &answer);
 	if (ret)
 		return ret;
 	answer->arg = from->count;
@@ -66,7 +66,7 @@ static struct rcm_answer *answer_ordered(struct rcm_engine *engine, struct rcm_a
 {
 	struct rcm_answer *ordered;
 
-	if (rcm_answer_new(answer->count, 0, answer->text, &ordered)) {
+	if (rcm_answer_new(answer->count, answer->text, &ordered)) {
 		ordered = rcm_answer_fixed(RCM_ANSWER_NO_MEMORY);
 	} else {
 		ordered->arg = answer->arg;
@@ -181,7 +181,7 @@ static struct rcm_answer *answer_of_one(struct rcm_engine *reach, const union rc
 {
 	struct rcm_answer *answer;
 
-	if (rcm_answer_new(1, 0, NULL, &answer))
+	if (rcm_answer_new(1, NULL, &answer))
 		return rcm_answer_fixed(RCM_ANSWER_NO_MEMORY);
 	answer->arg = 1;
 	answer->results[0].dst = *dst;
@@ -226,7 +226,7 @@ static struct rcm_answer *answer_of_addrinfo(const struct addrinfo *list)
 
 	for (const struct addrinfo *ai = list; ai; ai = ai->ai_next)
 		count++;
-	if (rcm_answer_new(count, 0, NULL, &answer))
+	if (rcm_answer_new(count, NULL, &answer))
 		return rcm_answer_fixed(RCM_ANSWER_NO_MEMORY);
 	answer->arg = count;
 	for (unsigned i = 0; i < count; i++, list = list->ai_next)

@@ -30,7 +30,7 @@ struct record {
 	struct rcm_gid gid;
 	uint16_t pkey;
 	uint64_t id;
-	uint8_t preference;			/* the publisher's: the least is the best */
+	struct rcm_service_rest rest;
 	bool had;				/* a path */
 	struct ibv_path_data data;
 	struct rcm_rank rank;			/* when the list is made */
@@ -172,7 +172,7 @@ static void records_rank(const struct rcm_record_lookup *lookup, struct record *
 		const struct rcm_gid *port = &lookup->port[record->port].gid;
 
 		record->rank = (struct rcm_rank){
-			.reached = record->had, .preference = record->preference,
+			.reached = record->had, .preference = rcm_rank_preference(record->rest.data),
 			.spread = rcm_rank_spread(&lookup->port[0].gid, &record->gid, record->id),
 			.full = mixed && rcm_rank_is_full(&memory, port, record_pkey(record)),
 		};
@@ -195,11 +195,14 @@ static uint32_t record_flow(const struct record *record)
 }
 
 /* Returns how many routes it filled. */
-static unsigned record_fill(const struct record *record, struct rcm_result *result, struct ibv_path_data *routes)
+static unsigned record_fill(const struct record *record, struct rcm_result *result, struct ibv_path_data *routes,
+			    struct rcm_service_rest *rest)
 {
 	const struct rcm_gid *port = &record->lookup->port[record->port].gid;
 	uint16_t pkey = record_pkey(record);
 
+	*rest = record->rest;
+	result->service = rest;
 	rcm_sockaddr_ib(&result->dst, record->gid.raw, pkey, record->id, UINT64_MAX);
 	rcm_sockaddr_ib(&result->src, port->raw, pkey, RDMA_IB_PS_IB, RDMA_IB_IP_PS_MASK);
 	if (!record->had)
@@ -239,13 +242,13 @@ struct rcm_answer *rcm_record_partial(const struct rcm_record_lookup *lookup)
 		return NULL;
 	all = records_sort(lookup, &count);
 	shown = all && count > RCM_RESULTS_MAX ? RCM_RESULTS_MAX : count;
-	if (!all || rcm_answer_new(shown, 2 * shown, name, &answer)) {
+	if (!all || rcm_answer_new_services(shown, name, &answer)) {
 		free(all);
 		return rcm_answer_fixed(RCM_ANSWER_NO_MEMORY);
 	}
 	answer->arg = lookup->total - (lookup->count - count);
 	for (unsigned i = 0; i < shown; i++)
-		routes += record_fill(all[i], &answer->results[i], &answer->routes[routes]);
+		routes += record_fill(all[i], &answer->results[i], &answer->routes[routes], &answer->services[i]);
 	free(all);
 	return answer;
 }
@@ -324,6 +327,14 @@ static void paths_pump(struct rcm_record_lookup *lookup)
 
 /* ---- Records ---- */
 
+static void rest_read(const struct rcm_sa_service_record *from, struct rcm_service_rest *to)
+{
+	to->pkey = from->pkey;
+	to->lease = from->lease;
+	memcpy(to->name, from->name, sizeof(to->name));
+	memcpy(to->data, from->data, sizeof(to->data));
+}
+
 static int batch_add(struct rcm_record_lookup *lookup, const struct port_query *port,
 		     const struct rcm_sa_answer *answer)
 {
@@ -338,8 +349,8 @@ static int batch_add(struct rcm_record_lookup *lookup, const struct port_query *
 		batch->records[i] = (struct record){
 			.lookup = lookup, .port = (unsigned)(port - lookup->port), .number = lookup->count++,
 			.gid = from->gid, .pkey = from->pkey, .id = from->id,
-			.preference = rcm_rank_preference(from->data),
 		};
+		rest_read(from, &batch->records[i].rest);
 	}
 	*lookup->last = batch;
 	lookup->last = &batch->next;

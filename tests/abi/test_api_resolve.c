@@ -256,6 +256,19 @@ static void test_cancel_without_resolution_says_enoent(void **state)
 	assert_errno(rai_cancel(id), ENOENT);
 }
 
+static void test_service_of_a_result_that_has_none_says_enoent(void **state)
+{
+	struct rdma_addrinfo *list = NULL;
+	struct rai_service_record record;
+
+	(void)state;
+	assert_int_equal(rdma_getaddrinfo("192.0.2.1", NULL, NULL, &list), 0);
+	assert_errno(rai_addrinfo_service(NULL, &record), EINVAL);
+	assert_errno(rai_addrinfo_service(list, NULL), EINVAL);
+	assert_errno(rai_addrinfo_service(list, &record), ENOENT);
+	rdma_freeaddrinfo(list);
+}
+
 /* Whichever comes first, there is one event. */
 static void test_cancel_races_with_the_outcome_for_one_event(void **state)
 {
@@ -527,6 +540,7 @@ int main(void)
 		API_TEST(test_resolve_unknown_service_is_an_event),
 		API_TEST(test_resolve_is_busy_until_delivered),
 		API_TEST(test_query_refuses_null_and_says_enoent_for_nothing),
+		API_TEST(test_service_of_a_result_that_has_none_says_enoent),
 		API_TEST(test_cancel_without_resolution_says_enoent),
 		API_TEST(test_cancel_races_with_the_outcome_for_one_event),
 		API_TEST(test_stats_count_what_was_started_and_ended),

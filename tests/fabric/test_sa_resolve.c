@@ -114,11 +114,12 @@ static void test_resolve_service_by_name_fills_every_field(void **state)
 {
 	struct sockaddr_ib own = address_of(2), there = address_of(3), *dst, *src;
 	struct rdma_addrinfo *list;
+	struct rai_service_record record;
 	struct ibv_path_data *path;
 	uint64_t found;
 
 	(void)state;
-	assert_int_equal(rcm_fabric("register hca3 -q -n whole -i 0x1000000000000042 -p 0x7fff"), 0);
+	assert_int_equal(rcm_fabric("register hca3 -q -n whole -i 0x1000000000000042 -p 0x7fff -l 600"), 0);
 	ask(id, "whole", 0);
 	list = resolved(id, &found);
 	assert_int_equal(found, 1);
@@ -137,6 +138,12 @@ static void test_resolve_service_by_name_fills_every_field(void **state)
 	assert_non_null(src);
 	assert_memory_equal(&src->sib_addr, &own.sib_addr, sizeof(src->sib_addr));
 	assert_string_equal(list->ai_dst_canonname, "whole");
+	assert_int_equal(rai_addrinfo_service(list, &record), 0);
+	assert_int_equal(record.id, 0x1000000000000042);
+	assert_memory_equal(record.gid, &there.sib_addr, sizeof(record.gid));
+	assert_int_equal(record.pkey, 0x7fff);
+	assert_int_equal(record.lease_s, 600);
+	assert_string_equal(record.name, "whole");
 	assert_int_equal(list->ai_route_len, sizeof(*path));
 	path = list->ai_route;
 	assert_memory_equal(&path->path.dgid, &there.sib_addr, 16);

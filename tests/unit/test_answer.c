@@ -14,12 +14,13 @@ static void test_answer_new_is_empty_and_owns_its_text(void **state)
 	struct rcm_answer *answer;
 
 	(void)state;
-	assert_int_equal(rcm_answer_new(2, 3, text, &answer), 0);
+	assert_int_equal(rcm_answer_new_services(2, text, &answer), 0);
 	text[0] = 'X';
 	assert_string_equal(answer->text, "canon.example");
 	assert_int_equal(answer->count, 2);
 	assert_int_equal(answer->results[1].dst.sa.sa_family, 0);
-	assert_int_equal(answer->routes[2].flags, 0);
+	assert_int_equal(answer->routes[3].flags, 0);
+	assert_int_equal(answer->services[1].lease, 0);
 	assert_false(rcm_answer_is_fixed(answer));
 	rcm_answer_put(answer);
 	rcm_answer_put(NULL);

@@ -115,6 +115,29 @@ static void test_build_of_the_sa_keeps_service_id_and_carries_the_route(void **s
 	assert_memory_equal(route, &path, sizeof(path));
 }
 
+static void test_build_of_the_sa_keeps_the_rest_of_each_record(void **state)
+{
+	struct rcm_hints hints = { .flags = RAI_SA };
+	struct rcm_service_rest rest = { .pkey = 0x8001, .lease = 120, .name = "storage", .data = { 1, [63] = 2 } };
+
+	(void)state;
+	rcm_sockaddr_ib(&results[0].dst, (const uint8_t[16]){ 1, 2 }, 0x8001, 99, UINT64_MAX);
+	rcm_sockaddr_ib(&results[1].dst, (const uint8_t[16]){ 3, 4 }, 0x8001, 98, UINT64_MAX);
+	results[1].service = &rest;
+	assert_int_equal(rcm_addrinfo_build(&hints, 0, results, 2, "storage", &list), 0);
+	assert_memory_equal(rcm_addrinfo_service(list->ai_next), &rest, sizeof(rest));
+	assert_int_equal(rcm_addrinfo_service(list)->lease, 0);
+}
+
+static void test_build_of_a_name_has_no_record(void **state)
+{
+	struct rcm_hints hints = { .flags = RAI_PASSIVE };
+
+	(void)state;
+	assert_int_equal(rcm_addrinfo_build(&hints, 53, results, 1, NULL, &list), 0);
+	assert_null(rcm_addrinfo_service(list));
+}
+
 static void test_build_of_a_gid_makes_the_service_id_from_port_space_and_port(void **state)
 {
 	struct rcm_hints hints = { .family = AF_IB };
@@ -144,6 +167,8 @@ int main(void)
 						setup, teardown),
 		cmocka_unit_test_setup_teardown(test_build_of_the_sa_keeps_service_id_and_carries_the_route,
 						setup, teardown),
+		cmocka_unit_test_setup_teardown(test_build_of_the_sa_keeps_the_rest_of_each_record, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_build_of_a_name_has_no_record, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_build_of_a_gid_makes_the_service_id_from_port_space_and_port,
 						setup, teardown),
 	};

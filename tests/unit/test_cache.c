@@ -13,7 +13,7 @@ static struct rcm_answer *answer_of(unsigned results, uint64_t mark)
 {
 	struct rcm_answer *answer;
 
-	assert_int_equal(rcm_answer_new(results, 0, NULL, &answer), 0);
+	assert_int_equal(rcm_answer_new(results, NULL, &answer), 0);
 	answer->arg = mark;
 	return answer;
 }

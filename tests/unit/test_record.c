@@ -102,6 +102,27 @@ static void test_record_by_name_gives_an_entry_with_route_for_each(void **state)
 	assert_int_equal(last_byte(&rcm_answer_first(asker.outcome.answer)->sa), 5);
 }
 
+static void test_record_has_the_rest_of_what_was_registered(void **state)
+{
+	struct rcm_sa_service_record record = RECORD(5, 1);
+	const struct rcm_service_rest *rest;
+	static struct rcm_fake_sa_step script[] = {
+		{ .port = 1, .name = "storage", .count = 1, .total = 1 }, { .path = true, .port = 1, .dgid = 5, .slid = 50 },
+	};
+
+	(void)state;
+	record.pkey = 0;
+	record.lease = 120;
+	script[0].services[0] = record;
+	rcm_fake_sa_script(script, 2);
+	assert_int_equal(ask(), 0);
+	rest = rcm_addrinfo_service(list);
+	assert_int_equal(rest->pkey, 0);
+	assert_int_equal(rest->lease, 120);
+	assert_string_equal(rest->name, "storage");
+	assert_memory_equal(rest->data, record.data, sizeof(rest->data));
+}
+
 static void test_record_by_id_is_asked_by_id_and_named_by_the_record(void **state)
 {
 	(void)state;
@@ -494,6 +515,7 @@ int main(int argc, char **argv)
 	};
 	const struct CMUnitTest tests[] = {
 		T(test_record_by_name_gives_an_entry_with_route_for_each),
+		T(test_record_has_the_rest_of_what_was_registered),
 		T(test_record_by_id_is_asked_by_id_and_named_by_the_record),
 		T(test_record_without_route_wanted_asks_for_no_path),
 		T(test_record_path_is_asked_for_with_service_id_and_traffic_class),
