@@ -9,11 +9,11 @@
 #include <sys/queue.h>
 
 #include "base/container.h"
-#include "sa/txn.h"
+#include "sa/link.h"
 
 struct rcm_sa_query {
 	LIST_ENTRY(rcm_sa_query) entry;
-	struct rcm_txn txn;
+	struct rcm_link_txn txn;
 	union {
 		struct rcm_sa_service_query service;
 		struct rcm_sa_path_query path;
@@ -55,7 +55,7 @@ static struct rcm_link *link_by_gid(struct rcm_sa *sa, const struct rcm_gid *gid
 	struct rcm_link *link;
 
 	LIST_FOREACH(link, &sa->links, entry)
-		if (!memcmp(&link->port.gid, gid, sizeof(*gid)))
+		if (!memcmp(&link->way.port.gid, gid, sizeof(*gid)))
 			return link;
 	return NULL;
 }
@@ -152,7 +152,7 @@ static int records_read(const struct rcm_sa_service_query *query, const struct r
 	return 0;
 }
 
-static void client_service_done(struct rcm_txn *txn, const struct rcm_txn_outcome *outcome)
+static void client_service_done(struct rcm_link_txn *txn, const struct rcm_txn_outcome *outcome)
 {
 	struct rcm_sa_query *query = rcm_container(txn, struct rcm_sa_query, txn);
 	struct rcm_sa_service_record *records = NULL;
@@ -174,7 +174,7 @@ static void client_service_done(struct rcm_txn *txn, const struct rcm_txn_outcom
 	free(records);
 }
 
-static void client_path_done(struct rcm_txn *txn, const struct rcm_txn_outcome *outcome)
+static void client_path_done(struct rcm_link_txn *txn, const struct rcm_txn_outcome *outcome)
 {
 	struct rcm_sa_query *query = rcm_container(txn, struct rcm_sa_query, txn);
 
@@ -216,10 +216,10 @@ static int client_service(struct rcm_sa *sa, const struct rcm_sa_service_query *
 	if (ret)
 		return ret;
 	query->service = *q;
-	rcm_wire_ask_service(q, query->txn.mad);
-	query->txn.renews = true;
+	rcm_wire_ask_service(q, query->txn.txn.mad);
+	query->txn.txn.renews = true;
 	*ret_query = query;
-	rcm_txn_start(link, &query->txn, q->deadline, client_service_done);
+	rcm_link_ask(link, &query->txn, q->deadline, client_service_done);
 	return 0;
 }
 
@@ -233,16 +233,16 @@ static int client_path(struct rcm_sa *sa, const struct rcm_sa_path_query *q, rcm
 	if (ret)
 		return ret;
 	query->path = *q;
-	rcm_wire_ask_path(q, query->txn.mad);
+	rcm_wire_ask_path(q, query->txn.txn.mad);
 	*ret_query = query;
-	rcm_txn_start(link, &query->txn, q->deadline, client_path_done);
+	rcm_link_ask(link, &query->txn, q->deadline, client_path_done);
 	return 0;
 }
 
 static void client_cancel(struct rcm_sa *sa, struct rcm_sa_query *query)
 {
 	(void)sa;
-	rcm_txn_cancel(&query->txn);
+	rcm_link_cancel(&query->txn);
 	LIST_REMOVE(query, entry);
 	free(query);
 }
@@ -260,7 +260,7 @@ static void client_close(struct rcm_sa *sa)
 	if (!sa)
 		return;
 	while ((query = LIST_FIRST(&sa->queries))) {
-		rcm_txn_cancel(&query->txn);
+		rcm_link_cancel(&query->txn);
 		LIST_REMOVE(query, entry);
 		free(query);
 	}

@@ -84,6 +84,8 @@ struct rcm_sa_stats {
 	uint64_t retries;
 };
 
+/* Each kind of question is an op of its own, and a completion. Beneath them a transaction (sa/txn.h) carries any method
+ * and attribute: a new kind is its MAD (sa/wire.h), its start and its completion (sa/client.c), and an op here. */
 struct rcm_sa_ops {
 	const char *name;
 

@@ -7,8 +7,7 @@
 
 #include "base/bytes.h"
 
-enum { METHOD_GET = 0x01, METHOD_GET_TABLE = 0x12, RESPONSE = 0x80 };
-enum { ATTR_SERVICE_RECORD = 0x31, ATTR_PATH_RECORD = 0x35 };
+enum { METHOD_RESPONSE = 0x80 };
 enum { AT_CLASS = 1, AT_METHOD = 3, AT_STATUS = 4, AT_TID_LOW = 12, AT_ATTRIBUTE = 16, AT_ATTRIBUTE_OFFSET = 44 };
 enum { AT_SERVICE_ID = 0, AT_SERVICE_NAME = 48 };
 enum { AT_PATH_DGID = 8, AT_PATH_SGID = 24, AT_PATH_REVERSIBLE = 49, AT_PATH_PKEY = 50, PKEY_NUMBER = 0x7fff };
@@ -24,7 +23,8 @@ enum { PATH_REVERSIBLE_ONE = 0x80 | 1 };	/* reversible; one path */
 /* Status: the low byte is common to all classes, the high byte the SA's own. */
 enum { STATUS_BUSY = 0x01, STATUS_REDIRECT = 0x02, SA_NO_RESOURCES = 1, SA_NO_RECORDS = 3 };
 
-static struct rcm_writer header_write(uint8_t *mad, uint8_t method, uint16_t attribute, uint64_t mask)
+static struct rcm_writer header_write(uint8_t *mad, enum rcm_wire_method method, enum rcm_wire_attribute attribute,
+				      uint64_t mask)
 {
 	struct rcm_writer w = rcm_writer_init(mad, RCM_MAD_SIZE);
 
@@ -32,9 +32,9 @@ static struct rcm_writer header_write(uint8_t *mad, uint8_t method, uint16_t att
 	rcm_write_u8(&w, 1);			/* base version */
 	rcm_write_u8(&w, RCM_SA_CLASS);
 	rcm_write_u8(&w, RCM_SA_CLASS_VERSION);
-	rcm_write_u8(&w, method);
+	rcm_write_u8(&w, (uint8_t)method);
 	rcm_write_zeros(&w, 4 + 8);		/* status, class specific, transaction id */
-	rcm_write_u16(&w, attribute);
+	rcm_write_u16(&w, (uint16_t)attribute);
 	rcm_write_zeros(&w, 2 + 4 + 12);	/* reserved, modifier, RMPP header */
 	/* An SM_Key that isn't 0 nor the SA's own is a question dropped without an answer. */
 	rcm_write_zeros(&w, 8 + 2 + 2);		/* SM_Key, attribute offset, reserved */
@@ -42,10 +42,19 @@ static struct rcm_writer header_write(uint8_t *mad, uint8_t method, uint16_t att
 	return w;
 }
 
+void rcm_wire_ask(enum rcm_wire_method method, enum rcm_wire_attribute attribute, uint64_t mask, const void *record,
+		  size_t len, uint8_t mad[RCM_MAD_SIZE])
+{
+	struct rcm_writer w = header_write(mad, method, attribute, mask);
+
+	if (len)
+		rcm_write_bytes(&w, record, len);
+}
+
 void rcm_wire_ask_service(const struct rcm_sa_service_query *query, uint8_t mad[RCM_MAD_SIZE])
 {
 	uint64_t mask = (query->by_id ? SERVICE_ID : 0) | (query->by_name ? SERVICE_NAME : 0);
-	struct rcm_writer w = header_write(mad, METHOD_GET_TABLE, ATTR_SERVICE_RECORD, mask);
+	struct rcm_writer w = header_write(mad, RCM_SA_GET_TABLE, RCM_SA_SERVICE_RECORD, mask);
 
 	rcm_write_u64(&w, query->by_id ? query->service_id : 0);
 	rcm_write_zeros(&w, 16 + 2 + 2 + 4 + 16);	/* GID, P_Key, reserved, lease, key */
@@ -58,7 +67,7 @@ void rcm_wire_ask_path(const struct rcm_sa_path_query *query, uint8_t mad[RCM_MA
 	/* As the kernel asks for a connection's path, so that a policy of the fabric gives both the same one. */
 	uint64_t mask = PATH_DGID | PATH_SGID | PATH_TRAFFIC_CLASS | PATH_REVERSIBLE | PATH_NUMBER |
 			(query->pkey ? PATH_PKEY : 0) | (query->service_id ? PATH_SERVICE_ID : 0);
-	struct rcm_writer w = header_write(mad, METHOD_GET, ATTR_PATH_RECORD, mask);
+	struct rcm_writer w = header_write(mad, RCM_SA_GET, RCM_SA_PATH_RECORD, mask);
 
 	rcm_write_u64(&w, query->service_id);
 	rcm_write_bytes(&w, query->dgid.raw, sizeof(query->dgid.raw));
@@ -92,12 +101,25 @@ static uint16_t u16_at(const uint8_t *bytes, size_t at)
 
 static size_t record_size(uint16_t attribute)
 {
-	return attribute == ATTR_SERVICE_RECORD ? RCM_SERVICE_RECORD_SIZE : RCM_PATH_RECORD_SIZE;
+	switch (attribute) {
+	case RCM_SA_CLASS_PORT_INFO:
+		return RCM_CLASS_PORT_INFO_SIZE;
+	case RCM_SA_SERVICE_RECORD:
+		return RCM_SERVICE_RECORD_SIZE;
+	default:
+		return RCM_PATH_RECORD_SIZE;
+	}
+}
+
+/* What was set is answered as if it had been asked for. */
+static uint8_t response_method(uint8_t method)
+{
+	return (method == RCM_SA_SET ? RCM_SA_GET : method) | METHOD_RESPONSE;
 }
 
 static bool is_answer(const uint8_t *question, const uint8_t *mad)
 {
-	return mad[0] == 1 && mad[AT_CLASS] == RCM_SA_CLASS && mad[AT_METHOD] == (question[AT_METHOD] | RESPONSE) &&
+	return mad[0] == 1 && mad[AT_CLASS] == RCM_SA_CLASS && mad[AT_METHOD] == response_method(question[AT_METHOD]) &&
 	       u16_at(mad, AT_ATTRIBUTE) == u16_at(question, AT_ATTRIBUTE);
 }
 
@@ -131,7 +153,7 @@ int rcm_wire_read(const uint8_t question[RCM_MAD_SIZE], const void *mad, size_t 
 	a.records = bytes + RCM_SA_HEADER_SIZE;
 	if (!a.status)
 		ret = count_records(bytes, len, record_size(u16_at(bytes, AT_ATTRIBUTE)),
-				    question[AT_METHOD] == METHOD_GET_TABLE, &a);
+				    question[AT_METHOD] == RCM_SA_GET_TABLE, &a);
 	if (!ret)
 		*ret_answer = a;
 	return ret;

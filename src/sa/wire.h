@@ -13,6 +13,7 @@ enum {
 	RCM_MAD_SIZE = 256,
 	RCM_MAD_HEADER_SIZE = 24,
 	RCM_SA_HEADER_SIZE = 56,		/* MAD, RMPP and SA headers: where the first record starts */
+	RCM_CLASS_PORT_INFO_SIZE = 72,		/* 13.4.8.1 */
 	RCM_SERVICE_RECORD_SIZE = 176,		/* 15.2.5.14 */
 	RCM_PATH_RECORD_SIZE = 64,		/* 15.2.5.16 */
 	RCM_SA_CLASS = 0x03,
@@ -32,7 +33,17 @@ struct rcm_wire_answer {
 	const uint8_t *records;
 };
 
-/* GetTable(ServiceRecord) and Get(PathRecord): one MAD, transaction id 0. */
+/* 15.2.2 and 15.2.5. The answer to any of these is read and told alike, so that another kind of question is an
+ * rcm_wire_ask_...() more, and an op of sa.h that starts it (sa/client.c). */
+enum rcm_wire_method { RCM_SA_GET = 0x01, RCM_SA_SET = 0x02, RCM_SA_GET_TABLE = 0x12, RCM_SA_DELETE = 0x15 };
+enum rcm_wire_attribute { RCM_SA_CLASS_PORT_INFO = 0x01, RCM_SA_SERVICE_RECORD = 0x31, RCM_SA_PATH_RECORD = 0x35 };
+
+/* A question with as much of a record as is given: one MAD, transaction id 0. The mask says which components of the
+ * record count. */
+void rcm_wire_ask(enum rcm_wire_method method, enum rcm_wire_attribute attribute, uint64_t mask, const void *record,
+		  size_t len, uint8_t mad[RCM_MAD_SIZE]);
+
+/* GetTable(ServiceRecord) and Get(PathRecord). */
 void rcm_wire_ask_service(const struct rcm_sa_service_query *query, uint8_t mad[RCM_MAD_SIZE]);
 void rcm_wire_ask_path(const struct rcm_sa_path_query *query, uint8_t mad[RCM_MAD_SIZE]);
 

@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "fake_clock.h"
 #include "fake_umad.h"
-#include "sa/txn.h"
+#include "sa/link.h"
 #include "test.h"
 
 enum { ASKED = 40 };
@@ -14,12 +14,12 @@ enum { ASKED = 40 };
 static struct rcm_loop loop;
 static struct rcm_link link;
 static struct rcm_sa_stats stats;
-static struct rcm_txn txns[ASKED];
+static struct rcm_link_txn txns[ASKED];
 static int statuses[ASKED];		/* 1: not heard */
 static unsigned order[ASKED], heard;
 static uint8_t record[176];
 
-static void hear(struct rcm_txn *t, const struct rcm_txn_outcome *outcome)
+static void hear(struct rcm_link_txn *t, const struct rcm_txn_outcome *outcome)
 {
 	statuses[t - txns] = outcome->status;
 	order[heard++] = (unsigned)(t - txns);
@@ -41,8 +41,8 @@ static void start(unsigned i, unsigned deadline_ms)
 {
 	struct rcm_sa_service_query q = { .by_id = true, .service_id = i };
 
-	rcm_wire_ask_service(&q, txns[i].mad);
-	rcm_txn_start(&link, &txns[i], rcm_clock_now() + deadline_ms * RCM_NS_PER_MS, hear);
+	rcm_wire_ask_service(&q, txns[i].txn.mad);
+	rcm_link_ask(&link, &txns[i], rcm_clock_now() + deadline_ms * RCM_NS_PER_MS, hear);
 }
 
 static void answer(const struct rcm_fake_sent *sent)
@@ -72,7 +72,7 @@ static int teardown(void **state)
 {
 	(void)state;
 	for (unsigned i = 0; i < ASKED; i++)
-		rcm_txn_cancel(&txns[i]);
+		rcm_link_cancel(&txns[i]);
 	rcm_link_done(&link);
 	rcm_fake_umad_finish();
 	rcm_loop_done(&loop);
@@ -121,7 +121,7 @@ static void test_link_question_cancelled_in_line_is_never_sent(void **state)
 	(void)state;
 	for (unsigned i = 0; i < RCM_SA_WINDOW + 2; i++)
 		start(i, 4000);
-	rcm_txn_cancel(&txns[RCM_SA_WINDOW]);
+	rcm_link_cancel(&txns[RCM_SA_WINDOW]);
 	sent = rcm_fake_umad_sent();
 	answer(&sent);
 	turn();
@@ -141,8 +141,8 @@ static void test_link_question_cancelled_in_flight_keeps_its_place_for_a_moment(
 		start(i, 4000);
 		sent[i] = rcm_fake_umad_sent();
 	}
-	rcm_txn_cancel(&txns[0]);
-	rcm_txn_cancel(&txns[1]);
+	rcm_link_cancel(&txns[0]);
+	rcm_link_cancel(&txns[1]);
 	start(20, 4000);
 	start(21, 4000);
 	turn();
@@ -166,7 +166,7 @@ static void test_link_questions_cancelled_under_way_hold_up_no_other(void **stat
 		rcm_fake_umad_sent();
 	}
 	for (unsigned i = 0; i < RCM_SA_WINDOW; i++)
-		rcm_txn_cancel(&txns[i]);
+		rcm_link_cancel(&txns[i]);
 	start(20, 4000);
 	assert_int_equal(rcm_fake_umad_unseen(), 0);
 	pass_ms(200);
@@ -184,13 +184,13 @@ static void test_link_questions_cancelled_one_after_the_other_all_free_their_pla
 	for (unsigned i = 0; i < RCM_SA_WINDOW; i++) {
 		start(i, 100000);
 		rcm_fake_umad_sent();
-		rcm_txn_cancel(&txns[i]);
+		rcm_link_cancel(&txns[i]);
 		pass_ms(10);
 	}
-	assert_int_equal(link.used, RCM_SA_WINDOW);
+	assert_int_equal(link.slots.used, RCM_SA_WINDOW);
 	for (unsigned i = 0; i < 200; i++)
 		pass_ms(1);
-	assert_int_equal(link.used, 0);
+	assert_int_equal(link.slots.used, 0);
 }
 
 static void test_link_whose_device_fails_opens_it_again_and_asks_again(void **state)
@@ -206,10 +206,10 @@ static void test_link_whose_device_fails_opens_it_again_and_asks_again(void **st
 	turn();
 	assert_int_equal(statuses[1], 0);
 	rcm_fake_umad.recv_ret = -EIO;
-	assert_int_equal(eventfd_write(rcm_fake_umad_ops.fd(link.umad), 1), 0);
+	assert_int_equal(eventfd_write(rcm_fake_umad_ops.fd(link.way.umad), 1), 0);
 	turn();
 	rcm_fake_umad.recv_ret = 0;
-	assert_null(link.umad);
+	assert_null(link.way.umad);
 	assert_int_equal(rcm_fake_umad.open_now, 0);
 	pass_ms(40);
 	assert_int_equal(rcm_fake_umad.opens, 2);
@@ -227,7 +227,7 @@ static void test_link_whose_device_is_gone_fails_its_questions(void **state)
 	rcm_fake_umad_sent();
 	rcm_fake_umad.recv_ret = -ENODEV;
 	rcm_fake_umad.open_ret = -ENODEV;
-	assert_int_equal(eventfd_write(rcm_fake_umad_ops.fd(link.umad), 1), 0);
+	assert_int_equal(eventfd_write(rcm_fake_umad_ops.fd(link.way.umad), 1), 0);
 	turn();
 	pass_ms(40);
 	assert_int_equal(heard, 1);

@@ -1,625 +1,171 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* One question to an SA: what is sent, when, and what becomes of every kind of answer and of none. */
+/* A transaction's steps: what is decided, given what happened, without a port. tests/unit/test_link_txn.c has their
+ * course through a link. */
+#include "sa/txn.h"
+
 #include <errno.h>
-#include <stdio.h>
 
 #include "base/clock.h"
-#include "fake_clock.h"
-#include "fake_umad.h"
-#include "sa/txn.h"
 #include "test.h"
 
-static struct rcm_loop loop;
-static struct rcm_link link;
-static struct rcm_sa_stats stats;
+#define MS RCM_NS_PER_MS
+
+static const struct rcm_sa_port port = { .device = "fake0", .number = 1 };
 static struct rcm_txn txn;
-static uint8_t record[176];
-
-/* What the completion told. */
-static struct {
-	unsigned calls;
-	int status;
-	uint16_t mad_status;
-	size_t count;
-	char text[200];
-} heard;
-
-static void hear(struct rcm_txn *t, const struct rcm_txn_outcome *outcome)
-{
-	assert_ptr_equal(t, &txn);
-	heard.calls++;
-	heard.status = outcome->status;
-	heard.mad_status = outcome->mad_status;
-	heard.count = outcome->answer.count;
-	snprintf(heard.text, sizeof(heard.text), "%s", outcome->text ? outcome->text : "");
-}
-
-static void turn(void)
-{
-	assert_int_equal(rcm_loop_turn(&loop, 0), 0);
-}
-
-static void pass_ms(unsigned ms)
-{
-	rcm_fake_clock_advance(ms * RCM_NS_PER_MS);
-	turn();
-	turn();
-}
-
-static uint64_t in_ms(unsigned ms)
-{
-	return rcm_clock_now() + ms * RCM_NS_PER_MS;
-}
-
-static void start(unsigned deadline_ms)
-{
-	struct rcm_sa_service_query q = { .by_name = true, .service_name = "x" };
-
-	rcm_wire_ask_service(&q, txn.mad);
-	rcm_txn_start(&link, &txn, deadline_ms ? in_ms(deadline_ms) : 0, hear);
-}
-
-/* The answer to the oldest question. */
-static void answer(uint16_t status)
-{
-	struct rcm_fake_sent sent = rcm_fake_umad_sent();
-
-	rcm_fake_umad_answer(&sent, status, sizeof(record), record, status ? 0 : sizeof(record));
-	turn();
-}
+static struct rcm_txn_view view;
 
 static int setup(void **state)
 {
-	const struct rcm_gid port = { { 0xfe, 0x80, [15] = 1 } };
-
 	(void)state;
-	memset(&heard, 0, sizeof(heard));
 	memset(&txn, 0, sizeof(txn));
-	memset(&stats, 0, sizeof(stats));
-	rcm_fake_clock_use(1000 * RCM_NS_PER_S);
-	rcm_fake_umad_start();
-	rcm_fake_record(1, "x", record);
-	assert_int_equal(rcm_loop_init(&loop), 0);
-	rcm_link_init(&link, &loop, &rcm_fake_umad_ops, &port, &stats);
-	assert_int_equal(rcm_link_open(&link), 0);
+	view = (struct rcm_txn_view){ .now = 1000 * RCM_NS_PER_S, .port = &port, .lid = 1 };
+	rcm_wire_ask(RCM_SA_GET_TABLE, RCM_SA_SERVICE_RECORD, 0, NULL, 0, txn.mad);
+	rcm_txn_begin(&txn, view.now + 4000 * MS);
 	return 0;
 }
 
-static int teardown(void **state)
+static void send_it(void)
 {
-	(void)state;
-	rcm_txn_cancel(&txn);
-	rcm_link_done(&link);
-	rcm_fake_umad_finish();
-	rcm_loop_done(&loop);
-	rcm_clock_replace(NULL);
-	return 0;
+	assert_true(rcm_txn_next(&txn, &view) > 0);
+	rcm_txn_sent(&txn, &view, 0);
+	assert_int_equal(txn.state, RCM_TXN_SENT);
 }
 
-static void test_txn_that_is_answered_has_its_records(void **state)
+static struct rcm_txn_outcome tell(void)
 {
-	(void)state;
-	start(4000);
-	assert_int_equal(heard.calls, 0);
-	answer(0);
-	assert_int_equal(heard.calls, 1);
-	assert_int_equal(heard.status, 0);
-	assert_int_equal(heard.count, 1);
-	assert_int_equal(stats.queries, 1);
-	assert_int_equal(stats.retries, 0);
+	static char text[RCM_TEXT_MAX];
+	struct rcm_txn_outcome outcome;
+
+	assert_int_equal(txn.state, RCM_TXN_OVER);
+	rcm_txn_tell(&txn, &view, text, &outcome);
+	assert_int_equal(txn.state, RCM_TXN_IDLE);
+	return outcome;
 }
 
-static void test_txn_ids_start_at_1_and_skip_0(void **state)
+static void test_txn_begun_waits_for_room(void **state)
 {
-	struct rcm_fake_sent sent;
-
 	(void)state;
-	start(4000);
-	sent = rcm_fake_umad_sent();
-	assert_int_equal(rcm_wire_tid(sent.mad), 1);
-	rcm_txn_cancel(&txn);
-	link.last_tid = UINT32_MAX;
-	start(4000);
-	sent = rcm_fake_umad_sent();
-	/* 1 is still taken: the kernel has the cancelled question. */
-	assert_int_equal(rcm_wire_tid(sent.mad), 2);
+	assert_int_equal(txn.state, RCM_TXN_WAITING);
+	assert_true(txn.due == view.now + 4000 * MS);
+	assert_int_equal(rcm_txn_next(&txn, &view), 4000);
 }
 
-/* F25: an SA that is flooded is asked less and less often. */
-static void test_txn_met_with_busy_is_asked_again_after_a_growing_pause(void **state)
+static void test_txn_sent_is_due_when_the_sa_should_have_answered_twice(void **state)
 {
-	static const uint16_t statuses[] = { 0x0001, 0x0100, 0x0001 };
-	unsigned pause = 50;
-
 	(void)state;
-	start(4000);
-	for (unsigned i = 0; i < 3; i++, pause *= 2) {
-		answer(statuses[i]);
-		assert_int_equal(heard.calls, 0);
-		pass_ms(pause - 1);
-		assert_int_equal(rcm_fake_umad_unseen(), 0);
-		pass_ms(pause + 2);
-		assert_int_equal(rcm_fake_umad_unseen(), 1);
-	}
-	answer(0);
-	assert_int_equal(heard.status, 0);
-	assert_int_equal(stats.queries, 4);
-	assert_int_equal(stats.retries, 3);
+	send_it();
+	assert_true(txn.due == view.now + 500 * MS);
+	rcm_txn_begin(&txn, view.now + 4000 * MS);
+	view.takes = 900 * MS;
+	send_it();
+	assert_true(txn.due == view.now + 1800 * MS);
 }
 
-static void test_txn_met_with_busy_through_every_retry_is_ebusy(void **state)
+static void test_txn_in_silence_is_in_doubt_and_then_goes_by_the_next_agent(void **state)
 {
 	(void)state;
-	start(2000);
-	for (unsigned i = 0; i < 100 && !heard.calls; i++) {
-		if (rcm_fake_umad_unseen())
-			answer(0x0001);
-		pass_ms(50);
-	}
-	assert_int_equal(heard.calls, 1);
-	assert_int_equal(heard.status, -EBUSY);
-	assert_int_equal(heard.mad_status, 0x0001);
-	assert_true(stats.queries > 4);
-}
-
-static void test_txn_met_with_silence_is_asked_again_with_a_new_id_and_more_patience(void **state)
-{
-	struct rcm_fake_sent first, second;
-
-	(void)state;
-	start(10000);
-	first = rcm_fake_umad_sent();
-	pass_ms(499);
-	assert_int_equal(rcm_fake_umad_unseen(), 0);
-	pass_ms(251);
-	second = rcm_fake_umad_sent();
-	pass_ms(999);
-	assert_int_equal(rcm_fake_umad_unseen(), 0);
-	pass_ms(501);
-	rcm_fake_umad_sent();
-	assert_int_not_equal(rcm_wire_tid(first.mad), rcm_wire_tid(second.mad));
-	assert_memory_equal(first.mad + 16, second.mad + 16, 240);
-	rcm_fake_umad_answer(&second, 0, sizeof(record), record, sizeof(record));
-	turn();
-	assert_int_equal(heard.status, 0);
-}
-
-/* A slow SA answers each question it was asked; it is listened to until the deadline. */
-static void test_txn_answer_to_any_of_its_questions_counts(void **state)
-{
-	(void)state;
-	for (unsigned which = 0; which < 3; which++) {
-		struct rcm_fake_sent sent[3];
-
-		start(4000);
-		for (unsigned i = 0; i < 3; i++) {
-			sent[i] = rcm_fake_umad_sent();
-			assert_int_equal(sent[i].agent, i);
-			pass_ms(i ? 1500 : 750);
-		}
-		if (rcm_fake_umad_unseen())
-			rcm_fake_umad_sent();
-		assert_int_equal(sent[0].timeout_ms, 4000);
-		rcm_fake_umad_answer(&sent[which], 0, sizeof(record), record, sizeof(record));
-		turn();
-		assert_int_equal(heard.calls, which + 1);
-		assert_int_equal(heard.status, 0);
-		link.round_trip = 0;
-		pass_ms(1000);
-		assert_int_equal(link.used, 0);
+	for (unsigned sent = 0; sent < 6; sent++) {
+		assert_int_equal(rcm_txn_agent(&txn), sent < 3 ? sent : 3);
+		send_it();
+		rcm_txn_woken(&txn, &view);
+		assert_int_equal(txn.state, RCM_TXN_IN_DOUBT);
+		rcm_txn_looked(&txn, 0);
+		assert_int_equal(txn.state, RCM_TXN_WAITING);
 	}
 }
 
-/* So that an SA which takes 0.9 s for each is asked each once. */
-static void test_txn_of_an_sa_known_to_be_slow_is_asked_again_later(void **state)
+static void test_txn_in_doubt_of_a_port_that_is_down_is_over(void **state)
 {
-	struct rcm_fake_sent sent;
+	(void)state;
+	send_it();
+	rcm_txn_silence(&txn, &view);
+	rcm_txn_looked(&txn, -ENETDOWN);
+	assert_int_equal(tell().status, -ENETDOWN);
+}
 
+static void test_txn_is_late_whatever_state_its_deadline_meets_it_in(void **state)
+{
+	struct rcm_txn_outcome outcome;
+
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		setup(NULL);
+		if (i > 0)
+			send_it();
+		if (i == 2)
+			rcm_txn_lost(&txn, &view);
+		view.now = txn.deadline;
+		if (i == 3)
+			rcm_txn_silence(&txn, &view);
+		else
+			rcm_txn_woken(&txn, &view);
+		outcome = tell();
+		assert_int_equal(outcome.status, -ETIMEDOUT);
+		assert_true(outcome.late);
+	}
+	setup(NULL);
+	view.now = txn.deadline;
+	assert_int_equal(rcm_txn_next(&txn, &view), 0);
+	assert_int_equal(tell().status, -ETIMEDOUT);
+}
+
+static void test_txn_whose_port_is_lost_again_and_again_fails(void **state)
+{
 	(void)state;
 	for (unsigned i = 0; i < 3; i++) {
-		start(10000);
-		sent = rcm_fake_umad_sent();
-		pass_ms(900);
-		assert_int_equal(rcm_fake_umad_unseen(), !i);
-		if (!i)
-			rcm_fake_umad_sent();
-		rcm_fake_umad_answer(&sent, 0, sizeof(record), record, sizeof(record));
-		turn();
-		assert_int_equal(heard.status, 0);
+		send_it();
+		rcm_txn_lost(&txn, &view);
+		assert_int_equal(txn.state, RCM_TXN_PAUSED);
+		assert_true(txn.due == view.now + 20 * MS);
+		rcm_txn_woken(&txn, &view);
+		assert_int_equal(txn.state, RCM_TXN_WAITING);
 	}
-}
-/* F25: those who asked in the same moment don't ask again in the same moment. */
-static void test_txn_patience_is_not_always_the_same(void **state)
-{
-	struct rcm_fake_sent sent;
-	unsigned least = UINT32_MAX, most = 0, ms;
-
-	(void)state;
-	for (unsigned i = 0; i < 100; i++) {
-		start(10000);
-		rcm_fake_umad_sent();
-		for (ms = 0; !rcm_fake_umad_unseen(); ms++)
-			pass_ms(1);
-		least = ms < least ? ms : least;
-		most = ms > most ? ms : most;
-		sent = rcm_fake_umad_sent();
-		rcm_fake_umad_answer(&sent, 0, sizeof(record), record, sizeof(record));
-		turn();
-		pass_ms(200);
-		link.stale = 0;
-	}
-	assert_in_range(least, 500, 560);
-	assert_in_range(most, 690, 750);
+	send_it();
+	rcm_txn_lost(&txn, &view);
+	assert_int_equal(tell().status, -ENODEV);
 }
 
-static void test_txn_met_with_silence_throughout_is_etimedout_at_the_deadline_and_never_enoent(void **state)
+/* What was set is answered as what was asked for. */
+static void test_txn_of_any_method_and_attribute_has_its_answer(void **state)
 {
-	(void)state;
-	start(1000);
-	for (unsigned i = 0; i < 999; i++) {
-		pass_ms(1);
-		while (rcm_fake_umad_unseen())
-			rcm_fake_umad_sent();
-		assert_int_equal(heard.calls, 0);
-	}
-	pass_ms(1);
-	assert_int_equal(heard.calls, 1);
-	assert_int_equal(heard.status, -ETIMEDOUT);
-	assert_non_null(strstr(heard.text, "no answer from the SA at LID 1"));
-}
-
-static void test_txn_busy_first_and_silent_then_is_etimedout(void **state)
-{
-	(void)state;
-	start(1000);
-	answer(0x0001);
-	for (unsigned i = 0; i < 100 && !heard.calls; i++) {
-		if (rcm_fake_umad_unseen())
-			rcm_fake_umad_sent();
-		pass_ms(50);
-	}
-	assert_int_equal(heard.status, -ETIMEDOUT);
-}
-
-/* The kernel frees some requests without a word. */
-static void test_txn_the_kernel_never_tells_of_is_asked_again(void **state)
-{
-	(void)state;
-	start(10000);
-	rcm_fake_umad_sent();
-	pass_ms(750);
-	assert_int_equal(rcm_fake_umad_unseen(), 1);
-	answer(0);
-	assert_int_equal(heard.status, 0);
-	pass_ms(200);
-	assert_int_equal(link.used, 0);
-}
-
-/* Of a question that nobody waits for any more. */
-static void test_txn_answer_that_is_late_is_dropped(void **state)
-{
-	struct rcm_fake_sent first, second;
+	static const struct { uint8_t method, response; enum rcm_wire_attribute attribute; size_t size; } cases[] = {
+		{ RCM_SA_GET, 0x81, RCM_SA_CLASS_PORT_INFO, 72 }, { RCM_SA_SET, 0x81, RCM_SA_SERVICE_RECORD, 176 },
+		{ RCM_SA_DELETE, 0x95, RCM_SA_SERVICE_RECORD, 176 }, { RCM_SA_GET_TABLE, 0x92, RCM_SA_PATH_RECORD, 64 },
+	};
 
 	(void)state;
-	start(100);
-	first = rcm_fake_umad_sent();
-	pass_ms(100);
-	assert_int_equal(heard.status, -ETIMEDOUT);
-	start(10000);
-	second = rcm_fake_umad_sent();
-	rcm_fake_umad_answer(&first, 0x0300, 0, NULL, 0);
-	turn();
-	assert_int_equal(heard.calls, 1);
-	rcm_fake_umad_answer(&second, 0, sizeof(record), record, sizeof(record));
-	turn();
-	assert_int_equal(heard.status, 0);
-}
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		uint8_t record[176] = { 1, 2, 3 }, mad[256];
+		struct rcm_txn_outcome outcome;
 
-static void test_txn_answer_that_comes_twice_is_taken_once(void **state)
-{
-	struct rcm_fake_sent sent;
-
-	(void)state;
-	start(4000);
-	sent = rcm_fake_umad_sent();
-	rcm_fake_umad_answer(&sent, 0, sizeof(record), record, sizeof(record));
-	rcm_fake_umad_answer(&sent, 0x0300, 0, NULL, 0);
-	turn();
-	turn();
-	assert_int_equal(heard.calls, 1);
-	assert_int_equal(heard.status, 0);
-	assert_int_equal(link.used, 0);
-}
-
-static void test_txn_answer_without_records_is_enoent(void **state)
-{
-	struct rcm_fake_sent sent;
-
-	(void)state;
-	start(4000);
-	answer(0x0300);
-	assert_int_equal(heard.status, -ENOENT);
-	assert_int_equal(heard.mad_status, 0x0300);
-	start(4000);
-	sent = rcm_fake_umad_sent();
-	rcm_fake_umad_answer(&sent, 0, 0, NULL, 0);
-	turn();
-	assert_int_equal(heard.calls, 2);
-	assert_int_equal(heard.status, -ENOENT);
-	assert_int_equal(heard.mad_status, 0);
-}
-
-/* What was published before is there again in a moment. */
-static void test_txn_without_records_of_an_sm_that_just_began_is_asked_again(void **state)
-{
-	(void)state;
-	link.moved_at = rcm_clock_now();
-	txn.renews = true;
-	start(4000);
-	answer(0x0300);
-	assert_int_equal(heard.calls, 0);
-	pass_ms(600);
-	answer(0);
-	assert_int_equal(heard.status, 0);
-}
-
-static void test_txn_without_records_of_an_sm_that_began_lately_says_so(void **state)
-{
-	(void)state;
-	link.moved_at = rcm_clock_now() - 3 * RCM_NS_PER_S;
-	txn.renews = true;
-	start(1000);
-	for (unsigned i = 0; i < 1000 && !heard.calls; i++) {
-		if (rcm_fake_umad_unseen())
-			answer(0x0300);
-		pass_ms(1);
-	}
-	assert_int_equal(heard.status, -ENOENT);
-	assert_int_equal(heard.mad_status, 0x0300);
-	assert_non_null(strstr(heard.text, "the subnet manager changed 3 s ago"));
-	/* A path is had again only once a host is. */
-	heard.calls = 0;
-	txn.renews = false;
-	start(1000);
-	answer(0x0300);
-	assert_int_equal(heard.status, -ENOENT);
-}
-
-static void test_txn_answer_that_refuses_is_eio_and_its_status_kept(void **state)
-{
-	static const uint16_t statuses[] = { 0x0002, 0x0004, 0x000c, 0x001c, 0x0200, 0x0400, 0x0500, 0x0600, 0x0700 };
-
-	(void)state;
-	for (unsigned i = 0; i < sizeof(statuses) / sizeof(statuses[0]); i++) {
-		start(4000);
-		answer(statuses[i]);
-		assert_int_equal(heard.calls, i + 1);
-		assert_int_equal(heard.status, -EIO);
-		assert_int_equal(heard.mad_status, statuses[i]);
-	}
-	assert_non_null(strstr(heard.text, "REQ_DENIED"));
-	assert_int_equal(stats.retries, 0);
-}
-
-static void test_txn_answer_that_is_malformed_is_eio(void **state)
-{
-	struct rcm_fake_sent sent;
-	uint8_t mad[256];
-
-	(void)state;
-	for (unsigned i = 0; i < 3; i++) {
-		start(4000);
-		sent = rcm_fake_umad_sent();
-		memcpy(mad, sent.mad, sizeof(mad));
-		mad[3] |= i == 0 ? 0 : 0x80;
-		mad[17] = i == 1 ? 0x35 : mad[17];
-		rcm_fake_umad_bytes(&sent, mad, i == 2 ? 55 : sizeof(mad));
-		turn();
-		assert_int_equal(heard.calls, i + 1);
-		assert_int_equal(heard.status, -EIO);
+		setup(NULL);
+		rcm_wire_ask(cases[i].method, cases[i].attribute, 7, record, cases[i].size, txn.mad);
+		assert_memory_equal(txn.mad + 56, record, cases[i].size);
+		assert_int_equal(txn.mad[55], 7);
+		send_it();
+		memcpy(mad, txn.mad, sizeof(mad));
+		mad[3] = cases[i].response;
+		mad[45] = (uint8_t)(cases[i].size / 8);
+		rcm_txn_answered(&txn, &view, mad, 56 + cases[i].size);
+		outcome = tell();
+		assert_int_equal(outcome.status, 0);
+		assert_int_equal(outcome.answer.count, 1);
+		assert_ptr_equal(outcome.answer.records, mad + 56);
 	}
 }
 
-static void test_txn_answer_too_short_for_an_id_is_ignored(void **state)
-{
-	struct rcm_fake_sent sent;
-
-	(void)state;
-	start(4000);
-	sent = rcm_fake_umad_sent();
-	rcm_fake_umad_bytes(&sent, sent.mad, 23);
-	turn();
-	assert_int_equal(heard.calls, 0);
-}
-
-static void test_txn_whose_sm_moved_is_asked_at_its_new_lid(void **state)
-{
-	struct rcm_fake_sent sent;
-
-	(void)state;
-	start(4000);
-	sent = rcm_fake_umad_sent();
-	assert_int_equal(sent.to.lid, 1);
-	rcm_fake_umad.sm_lid = 5;
-	rcm_fake_umad_timeout(&sent);
-	turn();
-	sent = rcm_fake_umad_sent();
-	assert_int_equal(sent.to.lid, 5);
-}
-
-static void test_txn_started_a_second_later_sees_the_new_lid(void **state)
-{
-	struct rcm_fake_sent sent;
-
-	(void)state;
-	start(4000);
-	answer(0);
-	rcm_fake_umad.sm_lid = 7;
-	start(4000);
-	sent = rcm_fake_umad_sent();
-	assert_int_equal(sent.to.lid, 1);
-	rcm_fake_umad_answer(&sent, 0x0300, 0, NULL, 0);
-	pass_ms(1001);
-	start(4000);
-	sent = rcm_fake_umad_sent();
-	assert_int_equal(sent.to.lid, 7);
-}
-
-/* The P_Key table may have been written anew meanwhile; each second it is not read. */
-static void test_txn_met_with_silence_reads_all_of_the_address_anew(void **state)
-{
-	(void)state;
-	start(30000);
-	rcm_fake_umad_sent();
-	assert_int_equal(rcm_fake_umad.doubts, 0);
-	pass_ms(2000);
-	assert_int_equal(rcm_fake_umad.doubts, 1);
-	rcm_fake_umad_sent();
-}
-
-static void test_txn_whose_port_goes_down_is_enetdown(void **state)
-{
-	struct rcm_fake_sent sent;
-
-	(void)state;
-	start(4000);
-	sent = rcm_fake_umad_sent();
-	rcm_fake_umad.address_ret = -ENETDOWN;
-	rcm_fake_umad_timeout(&sent);
-	turn();
-	assert_int_equal(heard.calls, 1);
-	assert_int_equal(heard.status, -ENETDOWN);
-}
-
-static void test_txn_on_a_port_that_is_down_fails_in_the_next_turn(void **state)
-{
-	(void)state;
-	rcm_fake_umad.address_ret = -ENETDOWN;
-	start(4000);
-	assert_int_equal(heard.calls, 0);
-	turn();
-	assert_int_equal(heard.calls, 1);
-	assert_int_equal(heard.status, -ENETDOWN);
-	assert_non_null(strstr(heard.text, "fake0/1"));
-}
-
-static void test_txn_that_cannot_be_sent_fails_in_the_next_turn(void **state)
-{
-	(void)state;
-	rcm_fake_umad.send_ret = -EINVAL;
-	start(4000);
-	assert_int_equal(heard.calls, 0);
-	turn();
-	assert_int_equal(heard.status, -EINVAL);
-}
-
-static void test_txn_with_a_deadline_shorter_than_an_attempt_is_given_that(void **state)
-{
-	struct rcm_fake_sent sent;
-
-	(void)state;
-	start(30);
-	sent = rcm_fake_umad_sent();
-	assert_int_equal(sent.timeout_ms, 30);
-	pass_ms(30);
-	assert_int_equal(heard.status, -ETIMEDOUT);
-}
-
-static void test_txn_whose_deadline_is_past_fails_unsent(void **state)
-{
-	struct rcm_sa_service_query q = { .by_name = true };
-
-	(void)state;
-	rcm_wire_ask_service(&q, txn.mad);
-	rcm_txn_start(&link, &txn, 1, hear);
-	turn();
-	assert_int_equal(heard.status, -ETIMEDOUT);
-	assert_int_equal(stats.queries, 0);
-}
-
-static void test_txn_without_a_deadline_is_asked_for_ever(void **state)
-{
-	(void)state;
-	start(0);
-	for (unsigned i = 0; i < 50; i++) {
-		struct rcm_fake_sent sent = rcm_fake_umad_sent();
-
-		assert_true(sent.timeout_ms <= 16000);
-		pass_ms(6000);
-	}
-	assert_int_equal(heard.calls, 0);
-	answer(0);
-	assert_int_equal(heard.status, 0);
-}
-
-/* It is never ended before its deadline, which another that shares it may not have. */
-static void test_txn_met_with_busy_is_given_up_at_its_deadline_and_not_before(void **state)
-{
-	(void)state;
-	start(1000);
-	for (unsigned i = 0; i < 999; i++) {
-		if (rcm_fake_umad_unseen())
-			answer(0x0001);
-		pass_ms(1);
-		assert_int_equal(heard.calls, 0);
-	}
-	/* The last attempt is in the second half of what was left. */
-	assert_true(stats.queries >= 5);
-	pass_ms(1);
-	if (rcm_fake_umad_unseen())
-		rcm_fake_umad_sent();
-	assert_int_equal(heard.status, -EBUSY);
-}
-
-static void test_txn_that_is_cancelled_is_not_heard_of(void **state)
-{
-	struct rcm_fake_sent sent;
-
-	(void)state;
-	start(4000);
-	sent = rcm_fake_umad_sent();
-	rcm_txn_cancel(&txn);
-	rcm_fake_umad_answer(&sent, 0, sizeof(record), record, sizeof(record));
-	pass_ms(5000);
-	assert_int_equal(heard.calls, 0);
-	assert_int_equal(link.used, 0);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup(name, setup)
 
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		TEST(test_txn_that_is_answered_has_its_records),
-		TEST(test_txn_ids_start_at_1_and_skip_0),
-		TEST(test_txn_met_with_busy_is_asked_again_after_a_growing_pause),
-		TEST(test_txn_met_with_busy_through_every_retry_is_ebusy),
-		TEST(test_txn_met_with_silence_is_asked_again_with_a_new_id_and_more_patience),
-		TEST(test_txn_answer_to_any_of_its_questions_counts),
-		TEST(test_txn_of_an_sa_known_to_be_slow_is_asked_again_later),
-		TEST(test_txn_met_with_busy_is_given_up_at_its_deadline_and_not_before),
-		TEST(test_txn_without_records_of_an_sm_that_just_began_is_asked_again),
-		TEST(test_txn_without_records_of_an_sm_that_began_lately_says_so),
-		TEST(test_txn_patience_is_not_always_the_same),
-		TEST(test_txn_met_with_silence_throughout_is_etimedout_at_the_deadline_and_never_enoent),
-		TEST(test_txn_busy_first_and_silent_then_is_etimedout),
-		TEST(test_txn_the_kernel_never_tells_of_is_asked_again),
-		TEST(test_txn_answer_that_is_late_is_dropped),
-		TEST(test_txn_answer_that_comes_twice_is_taken_once),
-		TEST(test_txn_answer_without_records_is_enoent),
-		TEST(test_txn_answer_that_refuses_is_eio_and_its_status_kept),
-		TEST(test_txn_answer_that_is_malformed_is_eio),
-		TEST(test_txn_answer_too_short_for_an_id_is_ignored),
-		TEST(test_txn_whose_sm_moved_is_asked_at_its_new_lid),
-		TEST(test_txn_started_a_second_later_sees_the_new_lid),
-		TEST(test_txn_whose_port_goes_down_is_enetdown),
-		TEST(test_txn_on_a_port_that_is_down_fails_in_the_next_turn),
-		TEST(test_txn_that_cannot_be_sent_fails_in_the_next_turn),
-		TEST(test_txn_with_a_deadline_shorter_than_an_attempt_is_given_that),
-		TEST(test_txn_whose_deadline_is_past_fails_unsent),
-		TEST(test_txn_without_a_deadline_is_asked_for_ever),
-		TEST(test_txn_that_is_cancelled_is_not_heard_of),
-		TEST(test_txn_met_with_silence_reads_all_of_the_address_anew),
+		TEST(test_txn_begun_waits_for_room),
+		TEST(test_txn_sent_is_due_when_the_sa_should_have_answered_twice),
+		TEST(test_txn_in_silence_is_in_doubt_and_then_goes_by_the_next_agent),
+		TEST(test_txn_in_doubt_of_a_port_that_is_down_is_over),
+		TEST(test_txn_is_late_whatever_state_its_deadline_meets_it_in),
+		TEST(test_txn_whose_port_is_lost_again_and_again_fails),
+		TEST(test_txn_of_any_method_and_attribute_has_its_answer),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
