@@ -2,34 +2,23 @@
 /* The kernel's own SA resolver as a client of the SA. */
 #include "sakernel/sa_kernel.h"
 
-#include <endian.h>
 #include <errno.h>
-#include <infiniband/ib.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "addr/sockaddr.h"
 #include "base/container.h"
 #include "base/fds.h"
 #include "base/limits.h"
 #include "loop/timer.h"
-#include "sa/wire.h"
-#include "ucma/ucma.h"
-
-enum { STEP_TIMEOUT_MS = 2000, NO_HANDLE = UINT32_MAX, PKEY_DEFAULT = 0xffff };
+#include "sakernel/attempt.h"
 
 struct rcm_sa_query {
 	TAILQ_ENTRY(rcm_sa_query) link;
 	struct rcm_sa *sa;
 	bool running;				/* in sa->running, else in sa->waiting */
-	bool by_path;
-	union {
-		struct rcm_sa_service_query service;
-		struct rcm_sa_path_query path;
-	} q;
-	uint64_t uid;				/* of this attempt: an event of an earlier one finds nobody */
-	uint32_t handle;
+	struct rcm_attempt_question q;
+	struct rcm_attempt attempt;		/* an event of an earlier one finds nobody */
 	struct rcm_timer deadline;
 	struct rcm_sa_query *other;		/* our own client's, after the kernel gave up */
 	rcm_sa_done_fn *done;
@@ -61,7 +50,7 @@ bool rcm_sa_kernel_usable(void)
 	if (rcm_ucma_open(&ucma))
 		return false;
 	/* Of an id that doesn't exist: a kernel without the command says EINVAL before it looks. */
-	known = rcm_ucma_resolve_ib_service(&ucma, NO_HANDLE, true, 1, NULL) == -ENOENT;
+	known = rcm_ucma_resolve_ib_service(&ucma, RCM_ATTEMPT_NO_HANDLE, true, 1, NULL) == -ENOENT;
 	rcm_ucma_close(&ucma);
 	atomic_store(&usable, known);
 	return known;
@@ -74,72 +63,26 @@ void rcm_sa_kernel_forget(void)
 
 static const struct rcm_gid *query_port(const struct rcm_sa_query *query)
 {
-	return query->by_path ? &query->q.path.port : &query->q.service.port;
+	return query->q.by_path ? &query->q.path.port : &query->q.service.port;
 }
 
 static uint64_t query_deadline(const struct rcm_sa_query *query)
 {
-	return query->by_path ? query->q.path.deadline : query->q.service.deadline;
-}
-
-/* ---- The kernel's id of an attempt ---- */
-
-static void query_end_attempt(struct rcm_sa_query *query)
-{
-	uint32_t events;
-
-	if (query->handle != NO_HANDLE)
-		rcm_ucma_destroy_id(&query->sa->ucma, query->handle, &events);
-	query->handle = NO_HANDLE;
-	query->uid = 0;
-}
-
-/* The kernel asks for a path with what the id was bound with, P_Key and traffic class, and always with a P_Key. */
-static int query_bind(struct rcm_sa_query *query)
-{
-	const struct rcm_sa_path_query *path = &query->q.path;
-	union rcm_sockaddr port;
-	uint16_t pkey = 0;
-
-	if (query->by_path)
-		pkey = path->pkey ? path->pkey : PKEY_DEFAULT;
-	rcm_sockaddr_ib(&port, query_port(query)->raw, pkey, 0, 0);
-	if (query->by_path)
-		port.ib.sib_flowinfo = htobe32((uint32_t)path->traffic_class << 20);
-	return rcm_ucma_bind(&query->sa->ucma, query->handle, &port.sa, sizeof(port.ib));
-}
-
-static int query_ask(struct rcm_sa_query *query)
-{
-	const struct rcm_sa_service_query *service = &query->q.service;
-	const struct rcm_sa_path_query *path = &query->q.path;
-	union rcm_sockaddr dst;
-
-	if (!query->by_path)
-		return rcm_ucma_resolve_ib_service(&query->sa->ucma, query->handle, service->by_id,
-						   service->service_id,
-						   service->by_name ? service->service_name : NULL);
-	rcm_sockaddr_ib(&dst, path->dgid.raw, path->pkey, path->service_id, UINT64_MAX);
-	return rcm_ucma_resolve_addr(&query->sa->ucma, query->handle, NULL, 0, &dst.sa, sizeof(dst.ib),
-				     STEP_TIMEOUT_MS);
+	return query->q.by_path ? query->q.path.deadline : query->q.service.deadline;
 }
 
 static int query_start_attempt(struct rcm_sa_query *query)
 {
 	struct rcm_sa *sa = query->sa;
-	int ret;
+	int ret = rcm_attempt_start(&query->attempt, &sa->ucma, ++sa->last_uid, &query->q);
 
-	query->uid = ++sa->last_uid;
-	ret = rcm_ucma_create_id(&sa->ucma, query->uid, RDMA_PS_IB, IBV_QPT_RC, &query->handle);
-	if (!ret)
-		ret = query_bind(query);
-	if (!ret)
-		ret = query_ask(query);
-	if (ret)
-		query_end_attempt(query);
-	else
-		sa->stats.queries++;
+	sa->stats.queries += !ret;
 	return ret;
+}
+
+static void query_end_attempt(struct rcm_sa_query *query)
+{
+	rcm_attempt_end(&query->attempt, &query->sa->ucma);
 }
 
 /* ---- The end of a query ---- */
@@ -200,7 +143,7 @@ static bool query_ask_umad(struct rcm_sa_query *query)
 	if (!sa->umad && rcm_sa_umad.open(sa->loop, &sa->umad))
 		return false;
 	query_end_attempt(query);
-	if (query->by_path)
+	if (query->q.by_path)
 		return !rcm_sa_umad.path(sa->umad, &query->q.path, query_other_done, query, &query->other);
 	return !rcm_sa_umad.service(sa->umad, &query->q.service, query_other_done, query, &query->other);
 }
@@ -231,52 +174,29 @@ static void query_attempt_failed(struct rcm_sa_query *query, int status)
 static void query_service_resolved(struct rcm_sa_query *query)
 {
 	struct rcm_sa_answer answer = { 0 };
-	struct rcm_sa_service_record *records = NULL;
-	uint8_t (*raw)[176] = calloc(RCM_UCMA_SERVICES_MAX, sizeof(*raw));
-	uint32_t count = 0, total = 0;
-	int ret = -ENOMEM;
+	struct rcm_sa_service_record *records;
+	int ret = rcm_attempt_services(&query->attempt, &query->sa->ucma, &records, &answer.count, &answer.total);
 
-	if (raw)
-		ret = rcm_ucma_query_ib_service(&query->sa->ucma, query->handle, raw, RCM_UCMA_SERVICES_MAX,
-						&count, &total);
-	if (!ret)
-		records = calloc(count ? count : 1, sizeof(*records));
-	if (!ret && !records)
-		ret = -ENOMEM;
-	if (!ret && !count)
-		ret = -ENODATA;
-	if (ret) {
-		query_attempt_failed(query, ret);
-		goto out;
-	}
-	for (uint32_t i = 0; i < count; i++)
-		rcm_wire_service_record(raw[i], &records[i]);
-	answer.count = count;
-	answer.total = total;
-	answer.services = records;
-	query_finish(query, &answer);
-out:
-	free(records);
-	free(raw);
-}
-
-static void query_path_resolved(struct rcm_sa_query *query)
-{
-	struct ibv_path_data data[RCM_UCMA_PATHS_MAX];
-	uint8_t paths[RCM_UCMA_PATHS_MAX][64];
-	struct rcm_sa_answer answer = { .paths = (const uint8_t (*)[64])paths };
-	uint32_t count;
-	int ret = rcm_ucma_query_path(&query->sa->ucma, query->handle, data, &count);
-
-	if (!ret && !count)
-		ret = -ENODATA;
 	if (ret) {
 		query_attempt_failed(query, ret);
 		return;
 	}
-	for (uint32_t i = 0; i < count; i++)
-		memcpy(paths[i], &data[i].path, sizeof(paths[i]));
-	answer.count = answer.total = count;
+	answer.services = records;
+	query_finish(query, &answer);
+	free(records);
+}
+
+static void query_path_resolved(struct rcm_sa_query *query)
+{
+	uint8_t paths[RCM_UCMA_PATHS_MAX][64];
+	struct rcm_sa_answer answer = { .paths = (const uint8_t (*)[64])paths };
+	int ret = rcm_attempt_paths(&query->attempt, &query->sa->ucma, paths, &answer.count);
+
+	if (ret) {
+		query_attempt_failed(query, ret);
+		return;
+	}
+	answer.total = answer.count;
 	query_finish(query, &answer);
 }
 
@@ -289,7 +209,7 @@ static void query_handle_event(struct rcm_sa_query *query, const struct rcm_ucma
 		query_service_resolved(query);
 		break;
 	case RDMA_CM_EVENT_ADDR_RESOLVED:
-		ret = rcm_ucma_resolve_route(&query->sa->ucma, query->handle, STEP_TIMEOUT_MS);
+		ret = rcm_attempt_go_on(&query->attempt, &query->sa->ucma);
 		if (ret)
 			query_attempt_failed(query, ret);
 		break;
@@ -318,7 +238,7 @@ static void kernel_events_ready(struct rcm_source *source, uint32_t events)
 	(void)events;
 	while (!rcm_ucma_get_event(&sa->ucma, &event)) {
 		TAILQ_FOREACH(query, &sa->running, link)
-			if (query->uid == event.uid)
+			if (query->attempt.uid == event.uid)
 				break;
 		if (query)
 			query_handle_event(query, &event);
@@ -411,7 +331,7 @@ static struct rcm_sa_query *kernel_query_new(struct rcm_sa *sa, rcm_sa_done_fn *
 
 	if (query) {
 		query->sa = sa;
-		query->handle = NO_HANDLE;
+		query->attempt.handle = RCM_ATTEMPT_NO_HANDLE;
 		query->done = done;
 		query->arg = arg;
 	}
@@ -436,7 +356,7 @@ static int kernel_path(struct rcm_sa *sa, const struct rcm_sa_path_query *asked,
 
 	if (!query)
 		return -ENOMEM;
-	query->by_path = true;
+	query->q.by_path = true;
 	query->q.path = *asked;
 	return query_start(query, ret_query);
 }
