@@ -206,8 +206,8 @@ void rcm_txn_woken(struct rcm_txn *txn, const struct rcm_txn_view *view)
 
 /* ---- What is told ---- */
 
-static void tell_none(const struct rcm_txn_view *view, char text[RCM_TEXT_MAX], uint16_t mad_status,
-		      struct rcm_txn_outcome *out)
+static void txn_tell_none(const struct rcm_txn_view *view, char text[RCM_TEXT_MAX], uint16_t mad_status,
+			  struct rcm_txn_outcome *out)
 {
 	int ago = moved_ago(view);
 
@@ -219,13 +219,13 @@ static void tell_none(const struct rcm_txn_view *view, char text[RCM_TEXT_MAX], 
 		snprintf(text, RCM_TEXT_MAX, "the SA has no such record; the subnet manager changed %d s ago", ago);
 }
 
-static void tell_late(const struct rcm_txn *txn, const struct rcm_txn_view *view, char text[RCM_TEXT_MAX],
-		      struct rcm_txn_outcome *out)
+static void txn_tell_late(const struct rcm_txn *txn, const struct rcm_txn_view *view, char text[RCM_TEXT_MAX],
+			  struct rcm_txn_outcome *out)
 {
 	const struct rcm_sa_port *port = view->port;
 
 	if (txn->last_none) {
-		tell_none(view, text, STATUS_NO_RECORDS, out);
+		txn_tell_none(view, text, STATUS_NO_RECORDS, out);
 		return;
 	}
 	out->late = true;
@@ -244,8 +244,8 @@ static void tell_late(const struct rcm_txn *txn, const struct rcm_txn_view *view
 }
 
 /* What to say of a failure that is not the SA's. */
-static void tell_failure(const struct rcm_txn *txn, const struct rcm_txn_view *view, char text[RCM_TEXT_MAX],
-			 struct rcm_txn_outcome *out)
+static void txn_tell_failure(const struct rcm_txn *txn, const struct rcm_txn_view *view, char text[RCM_TEXT_MAX],
+			     struct rcm_txn_outcome *out)
 {
 	const struct rcm_sa_port *port = view->port;
 
@@ -258,7 +258,7 @@ static void tell_failure(const struct rcm_txn *txn, const struct rcm_txn_view *v
 			 strerrordesc_np(-txn->failure));
 }
 
-static void tell_refused(const struct rcm_txn *txn, char text[RCM_TEXT_MAX], struct rcm_txn_outcome *out)
+static void txn_tell_refused(const struct rcm_txn *txn, char text[RCM_TEXT_MAX], struct rcm_txn_outcome *out)
 {
 	out->status = -EIO;
 	out->mad_status = txn->answer.status;
@@ -276,10 +276,10 @@ void rcm_txn_tell(struct rcm_txn *txn, const struct rcm_txn_view *view, char tex
 		ret_outcome->text = NULL;
 		break;
 	case RCM_TXN_NONE:
-		tell_none(view, text, txn->answer.status, ret_outcome);
+		txn_tell_none(view, text, txn->answer.status, ret_outcome);
 		break;
 	case RCM_TXN_REFUSED:
-		tell_refused(txn, text, ret_outcome);
+		txn_tell_refused(txn, text, ret_outcome);
 		break;
 	case RCM_TXN_MALFORMED:
 		ret_outcome->status = -EIO;
@@ -290,10 +290,10 @@ void rcm_txn_tell(struct rcm_txn *txn, const struct rcm_txn_view *view, char tex
 		snprintf(text, RCM_TEXT_MAX, "the SA's answer is larger than %d bytes", RCM_SA_ANSWER_MAX);
 		break;
 	case RCM_TXN_LATE:
-		tell_late(txn, view, text, ret_outcome);
+		txn_tell_late(txn, view, text, ret_outcome);
 		break;
 	case RCM_TXN_FAILED:
-		tell_failure(txn, view, text, ret_outcome);
+		txn_tell_failure(txn, view, text, ret_outcome);
 		break;
 	}
 	txn->state = RCM_TXN_IDLE;
