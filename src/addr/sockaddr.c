@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Socket addresses of the three families: length, port, comparison, reading, printing. */
+/* Socket addresses of the three families: length, port, comparison, reading. */
 #include "addr/sockaddr.h"
 
 #include <arpa/inet.h>
 #include <assert.h>
 #include <errno.h>
-#include <inttypes.h>
-#include <net/if.h>
 #include <netdb.h>
-#include <stdio.h>
 #include <string.h>
 
 static_assert(sizeof(struct sockaddr_ib) == 48, "the kernel's sockaddr_ib");
@@ -103,61 +100,6 @@ bool rcm_sockaddr_equal(const struct sockaddr *a, const struct sockaddr *b)
 		       x.ib.sib_sid == y.ib.sib_sid && x.ib.sib_sid_mask == y.ib.sib_sid_mask;
 	default:
 		return false;
-	}
-}
-
-bool rcm_sockaddr_is_any(const struct sockaddr *sa)
-{
-	union rcm_sockaddr u = sockaddr_load(sa);
-
-	switch (u.sa.sa_family) {
-	case AF_INET:
-		return u.in.sin_addr.s_addr == htonl(INADDR_ANY);
-	case AF_INET6:
-		return IN6_IS_ADDR_UNSPECIFIED(&u.in6.sin6_addr);
-	case AF_IB:
-		return ib_addr_any(&u.ib.sib_addr);
-	default:
-		return false;
-	}
-}
-
-/* "fe80::1%eth0", by number where the interface has no name (any more). */
-static void sockaddr_print_in6(const struct sockaddr_in6 *in6, char *buf, size_t len)
-{
-	char host[INET6_ADDRSTRLEN], name[IF_NAMESIZE];
-	uint32_t scope = in6->sin6_scope_id;
-	unsigned port = ntohs(in6->sin6_port);
-
-	inet_ntop(AF_INET6, &in6->sin6_addr, host, sizeof(host));
-	if (!scope)
-		snprintf(buf, len, "[%s]:%u", host, port);
-	else if (if_indextoname(scope, name))
-		snprintf(buf, len, "[%s%%%s]:%u", host, name, port);
-	else
-		snprintf(buf, len, "[%s%%%" PRIu32 "]:%u", host, scope, port);
-}
-
-void rcm_sockaddr_print(const struct sockaddr *sa, char *buf, size_t len)
-{
-	union rcm_sockaddr u = sockaddr_load(sa);
-	char host[INET6_ADDRSTRLEN];
-
-	switch (u.sa.sa_family) {
-	case AF_INET:
-		inet_ntop(AF_INET, &u.in.sin_addr, host, sizeof(host));
-		snprintf(buf, len, "%s:%u", host, ntohs(u.in.sin_port));
-		break;
-	case AF_INET6:
-		sockaddr_print_in6(&u.in6, buf, len);
-		break;
-	case AF_IB:
-		inet_ntop(AF_INET6, &u.ib.sib_addr, host, sizeof(host));
-		snprintf(buf, len, "%s sid 0x%016" PRIx64 " pkey 0x%04x", host,
-			 (uint64_t)be64toh(u.ib.sib_sid), ntohs(u.ib.sib_pkey));
-		break;
-	default:
-		snprintf(buf, len, "no address");
 	}
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Socket addresses of the three families: length, port, comparison, printing. */
+/* Socket addresses of the three families: length, port, comparison, reading. */
 #pragma once
 
 #include <infiniband/ib.h>
@@ -29,12 +29,6 @@ void rcm_sockaddr_set_port(union rcm_sockaddr *sa, uint16_t port);
 
 /* Same family, address, scope and port (AF_IB: GID, P_Key, service id and mask). */
 bool rcm_sockaddr_equal(const struct sockaddr *a, const struct sockaddr *b);
-
-/* All-zero address. */
-bool rcm_sockaddr_is_any(const struct sockaddr *sa);
-
-/* Text of address and port, "192.0.2.1:7471", "[fe80::1%eth0]:7471", "fe80::1 sid 0x106... pkey 0xffff"; cut to len. */
-void rcm_sockaddr_print(const struct sockaddr *sa, char *buf, size_t len);
 
 /*
  * Reads a number as getaddrinfo(AI_NUMERICHOST) does, scope included; with AF_IB a GID (P_Key 0xffff, service id 0).

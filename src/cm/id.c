@@ -115,16 +115,6 @@ bool rcm_id_is_ud(const struct rcm_id *id)
 	return id->pub.qp_type == IBV_QPT_UD;
 }
 
-bool rcm_id_is_on(struct rcm_id *id, const struct rcm_channel *channel)
-{
-	bool is_on;
-
-	rcm_lock_acquire(&id->lock);
-	is_on = id->channel == channel;
-	rcm_lock_release(&id->lock);
-	return is_on;
-}
-
 bool rcm_id_is_dead(struct rcm_id *id)
 {
 	bool dead;

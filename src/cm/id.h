@@ -128,9 +128,6 @@ bool rcm_id_is_sync(struct rcm_id *id);
 /* UD: datagrams, no connection. */
 bool rcm_id_is_ud(const struct rcm_id *id);
 
-/* Whether it is on that channel now. */
-bool rcm_id_is_on(struct rcm_id *id, const struct rcm_channel *channel);
-
 /* Whether rcm_id_destroy() has begun. */
 bool rcm_id_is_dead(struct rcm_id *id);
 

@@ -105,11 +105,6 @@ int rcm_answer_list(const struct rcm_answer *answer, const struct rcm_hints *hin
 	return rcm_addrinfo_build(hints, port, answer->results, answer->count, answer->text, ret_list);
 }
 
-unsigned rcm_answer_count(const struct rcm_answer *answer)
-{
-	return answer->count;
-}
-
 const union rcm_sockaddr *rcm_answer_first(const struct rcm_answer *answer)
 {
 	return &answer->results[0].dst;

@@ -31,9 +31,6 @@ void rcm_request_put(struct rcm_request *request);
 int rcm_answer_list(const struct rcm_answer *answer, const struct rcm_hints *hints, uint16_t port,
 		    struct rdma_addrinfo **ret_list);
 
-/* Results in it (after the cut to RCM_RESULTS_MAX). */
-unsigned rcm_answer_count(const struct rcm_answer *answer);
-
 /* The first result's destination: where rdma_resolve_route() goes right after RAI_SA. */
 const union rcm_sockaddr *rcm_answer_first(const struct rcm_answer *answer);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The kernel's side of /dev/infiniband/rdma_cm, ABI version 4: the system's own header, plus the commands that it may
+ * The kernel's side of /dev/infiniband/rdma_cm, ABI version 4: the system's own header, plus the command that it may
  * lack (Linux 6.18), under names of ours so that a newer header doesn't clash. Layouts are asserted below.
  */
 #pragma once
@@ -41,8 +41,7 @@
 #undef RDMA_MC_JOIN_FLAG_RESERVED
 
 enum {
-	RCM_UCM_CMD_RESOLVE_IB_SERVICE = 23,
-	RCM_UCM_CMD_WRITE_CM_EVENT = 24
+	RCM_UCM_CMD_RESOLVE_IB_SERVICE = 23
 };
 
 enum {
@@ -61,18 +60,6 @@ struct rcm_ucm_resolve_ib_service {
 	__u8 service_name[64];
 	__u32 flags;
 	__u32 reserved1;
-};
-
-struct rcm_ucm_write_cm_event {
-	__u32 id;
-	__u32 reserved;
-	__u32 event;
-	__u32 status;
-	union {
-		struct rdma_ucm_conn_param conn;
-		struct rdma_ucm_ud_param ud;
-		__u64 arg;
-	} param;
 };
 
 /* A ServiceRecord (IBTA 15.2.5.14) as the SA sends it: all in network order. */
@@ -110,10 +97,8 @@ RCM_LAYOUT(rdma_ucm_reject, private_data, 8, 264);
 RCM_LAYOUT(rdma_ucm_join_mcast, addr, 24, 152);
 RCM_LAYOUT(rdma_ucm_set_option, optlen, 20, 24);
 RCM_LAYOUT(rdma_ucm_event_resp, ece, 328, 336);
-/* The u64 of a user's event lies where only four bytes of alignment are promised. */
 RCM_LAYOUT(rdma_ucm_event_resp, param, 20, 336);
 RCM_LAYOUT(rcm_ucm_resolve_ib_service, flags, 80, 88);
-RCM_LAYOUT(rcm_ucm_write_cm_event, param, 16, 320);
 RCM_LAYOUT(rcm_ucm_service_rec, name, 48, 176);
 RCM_LAYOUT(rcm_ucm_query_ib_service_resp, recs, 8, 8);
 

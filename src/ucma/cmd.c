@@ -376,16 +376,6 @@ int rcm_ucma_join_mcast(const struct rcm_ucma *ucma, uint32_t handle, uint64_t u
 	return ret;
 }
 
-int rcm_ucma_write_cm_event(const struct rcm_ucma *ucma, uint32_t handle, uint32_t event, int status,
-			    uint64_t arg)
-{
-	MESSAGE(rcm_ucm_write_cm_event) m = { .body = {
-		.id = handle, .event = event, .status = (uint32_t)status, .param = { .arg = arg },
-	} };
-
-	return SEND(ucma, RCM_UCM_CMD_WRITE_CM_EVENT, &m, 0);
-}
-
 int rcm_ucma_get_event(const struct rcm_ucma *ucma, struct rcm_ucma_event *ret_event)
 {
 	struct rdma_ucm_event_resp answer = { 0 };

@@ -79,14 +79,6 @@ void rcm_ucma_event_ud(const struct rcm_ucma_event *event, struct rdma_ud_param 
 	ah_decode(&raw.ah_attr, &ret_ud->ah_attr);
 }
 
-uint64_t rcm_ucma_event_arg(const struct rcm_ucma_event *event)
-{
-	uint64_t arg;
-
-	memcpy(&arg, event->param, sizeof(arg));
-	return arg;
-}
-
 void rcm_ucma_qp_attr_decode(const struct ib_uverbs_qp_attr *from, struct ibv_qp_attr *ret_attr, int *ret_mask)
 {
 	*ret_attr = (struct ibv_qp_attr){

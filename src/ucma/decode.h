@@ -32,11 +32,10 @@ struct rcm_ucma_event {
 /* 0, or -EIO where len is too short to be an event. */
 int rcm_ucma_event_decode(const void *bytes, size_t len, struct rcm_ucma_event *ret_event);
 
-/* Parameters of a connected id's event, of an unconnected one's (UD), of ADDRINFO_* and USER. private_data points into
+/* Parameters of a connected id's event, of an unconnected one's (UD). private_data points into
  * the event, and is NULL where there is none. */
 void rcm_ucma_event_conn(const struct rcm_ucma_event *event, struct rdma_conn_param *ret_conn);
 void rcm_ucma_event_ud(const struct rcm_ucma_event *event, struct rdma_ud_param *ret_ud);
-uint64_t rcm_ucma_event_arg(const struct rcm_ucma_event *event);
 
 struct ib_uverbs_qp_attr;
 

@@ -142,9 +142,5 @@ int rcm_ucma_join_mcast(const struct rcm_ucma *ucma, uint32_t handle, uint64_t u
 /* LEAVE_MCAST. *ret_events: how many events of the membership were read so far. */
 int rcm_ucma_leave_mcast(const struct rcm_ucma *ucma, uint32_t mcast, uint32_t *ret_events);
 
-/* WRITE_CM_EVENT (Linux 6.18; else -EINVAL). */
-int rcm_ucma_write_cm_event(const struct rcm_ucma *ucma, uint32_t handle, uint32_t event, int status,
-			    uint64_t arg);
-
 /* GET_EVENT: the next one, or -EAGAIN. */
 int rcm_ucma_get_event(const struct rcm_ucma *ucma, struct rcm_ucma_event *ret_event);

@@ -222,11 +222,6 @@ int rcm_answer_list(const struct rcm_answer *answer, const struct rcm_hints *hin
 	return rcm_addrinfo_build(hints, port, results, answer->count, "name.test", ret_list);
 }
 
-unsigned rcm_answer_count(const struct rcm_answer *answer)
-{
-	return answer->count;
-}
-
 const union rcm_sockaddr *rcm_answer_first(const struct rcm_answer *answer)
 {
 	return &answer->first;

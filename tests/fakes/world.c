@@ -95,6 +95,16 @@ struct rcm_id *rcm_world_id_with_qp(enum rdma_port_space ps)
 	return id;
 }
 
+bool rcm_world_is_on(struct rcm_id *id, const struct rcm_channel *channel)
+{
+	bool is_on;
+
+	rcm_lock_acquire(&id->lock);
+	is_on = id->channel == channel;
+	rcm_lock_release(&id->lock);
+	return is_on;
+}
+
 struct rdma_cm_event *rcm_world_take(enum rdma_cm_event_type wanted)
 {
 	struct rcm_event *event;

@@ -22,6 +22,9 @@ struct rcm_id *rcm_world_id_with_qp(enum rdma_port_space ps);
 /* Lets the device of the next tests be one that can't be opened (errno), or can (0). */
 void rcm_world_open_error(int error);
 
+/* Whether it is on that channel now. */
+bool rcm_world_is_on(struct rcm_id *id, const struct rcm_channel *channel);
+
 /* The kernel has an event for the id; it is taken and has this type. To be acked. */
 struct rdma_cm_event *rcm_world_event(struct rcm_id *id, enum rdma_cm_event_type kernels, int status,
 				      enum rdma_cm_event_type wanted);

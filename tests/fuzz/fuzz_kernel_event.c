@@ -22,6 +22,5 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 	rcm_ucma_event_ud(&event, &ud);
 	if (ud.private_data)
 		memcpy(data, ud.private_data, ud.private_data_len);
-	rcm_ucma_event_arg(&event);
 	return 0;
 }

@@ -402,18 +402,6 @@ static void test_join_mcast_membership_has_its_own_handle(void **state)
 	assert_int_equal(mcast, 12);
 }
 
-static void test_write_cm_event_argument_is_sent_whole(void **state)
-{
-	struct rcm_fake_step *step = rcm_fake_ucma_expect(RCM_UCM_CMD_WRITE_CM_EVENT);
-
-	(void)state;
-	rcm_fake_step_field(step, rcm_ucm_write_cm_event, id, 4);
-	rcm_fake_step_field(step, rcm_ucm_write_cm_event, event, RDMA_CM_EVENT_USER);
-	rcm_fake_step_field(step, rcm_ucm_write_cm_event, status, (uint32_t)-5);
-	rcm_fake_step_field(step, rcm_ucm_write_cm_event, param.arg, 0x0123456789abcdefULL);
-	assert_int_equal(rcm_ucma_write_cm_event(&ucma, 4, RDMA_CM_EVENT_USER, -5, 0x0123456789abcdefULL), 0);
-}
-
 static void test_get_event_descriptor_is_readable_while_one_waits(void **state)
 {
 	const struct rdma_ucm_event_resp resp = { .uid = 3, .id = 4, .event = RDMA_CM_EVENT_REJECTED, .status = 28 };
@@ -471,7 +459,6 @@ int main(void)
 		T(test_init_qp_attr_answer_is_decoded),
 		T(test_set_option_names_value_by_pointer),
 		T(test_join_mcast_membership_has_its_own_handle),
-		T(test_write_cm_event_argument_is_sent_whole),
 		T(test_get_event_descriptor_is_readable_while_one_waits),
 		T(test_open_error_is_passed_on),
 	};

@@ -98,18 +98,6 @@ static void test_event_ud_parameters_carry_address_of_peer(void **state)
 	assert_true(ud.ah_attr.static_rate == 4 && ud.ah_attr.is_global == 1 && ud.ah_attr.port_num == 1);
 }
 
-static void test_event_argument_is_read_unaligned(void **state)
-{
-	struct rdma_ucm_event_resp resp = { .event = RDMA_CM_EVENT_USER };
-	const uint64_t arg = 0xfedcba9876543210ULL;
-	struct rcm_ucma_event event;
-
-	(void)state;
-	memcpy(&resp.param, &arg, sizeof(arg));
-	assert_int_equal(rcm_ucma_event_decode(&resp, sizeof(resp), &event), 0);
-	assert_true(rcm_ucma_event_arg(&event) == arg);
-}
-
 static void test_qp_attr_every_field_is_taken_over(void **state)
 {
 	const struct ib_uverbs_qp_attr from = {
@@ -168,7 +156,6 @@ int main(void)
 		cmocka_unit_test(test_event_conn_request_parameters_are_complete),
 		cmocka_unit_test(test_event_without_private_data_has_null),
 		cmocka_unit_test(test_event_ud_parameters_carry_address_of_peer),
-		cmocka_unit_test(test_event_argument_is_read_unaligned),
 		cmocka_unit_test(test_qp_attr_every_field_is_taken_over),
 		cmocka_unit_test(test_path_record_packed_fields_are_taken_apart),
 	};

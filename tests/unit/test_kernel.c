@@ -34,10 +34,10 @@ static void *move(void *arg)
 /* On a thread of its own: the id has moved when the command gets to the kernel, though the mover still waits for acks. */
 static void move_before(uint32_t command)
 {
-	if (command != moved_at || rcm_id_is_on(id, second))
+	if (command != moved_at || rcm_world_is_on(id, second))
 		return;
 	assert_int_equal(pthread_create(&mover, NULL, move, NULL), 0);
-	while (!rcm_id_is_on(id, second))
+	while (!rcm_world_is_on(id, second))
 		sched_yield();
 }
 
@@ -171,7 +171,7 @@ static void test_kernel_command_of_an_id_that_moves_is_given_where_it_went(void 
 		id = rcm_world_id(RDMA_PS_TCP);
 		make_second(commands[i].command);
 		ret = commands[i].give(id);
-		if (ret || !rcm_id_is_on(id, second))
+		if (ret || !rcm_world_is_on(id, second))
 			fail_msg("%s: %d", commands[i].name, ret);
 		pthread_join(mover, NULL);
 		end_second();
@@ -190,7 +190,7 @@ static void test_kernel_response_of_an_id_that_moves_is_an_established_connectio
 		id = rcm_world_id_with_qp(RDMA_PS_TCP);
 		make_second(steps[i]);
 		event = rcm_world_event(id, RDMA_CM_EVENT_CONNECT_RESPONSE, 0, RDMA_CM_EVENT_ESTABLISHED);
-		assert_true(rcm_id_is_on(id, second));
+		assert_true(rcm_world_is_on(id, second));
 		rcm_world_ack(event);
 		pthread_join(mover, NULL);
 		end_second();

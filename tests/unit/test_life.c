@@ -86,7 +86,7 @@ static void test_migration_waits_for_what_was_taken_from_the_old_channel_alone(v
 	write_user();
 	old = take(rcm_world_channel);
 	start(run_migrate);
-	while (!rcm_id_is_on(id, second))
+	while (!rcm_world_is_on(id, second))
 		sched_yield();
 	/* A reader that always has an event of the id: it acks one when it has the next. */
 	write_user();
@@ -109,13 +109,13 @@ static void test_migration_follows_the_one_before_when_that_is_through(void **st
 	write_user();
 	old = take(rcm_world_channel);
 	start(run_migrate);
-	while (!rcm_id_is_on(id, second))
+	while (!rcm_world_is_on(id, second))
 		sched_yield();
 	/* Another, back: its two stays are the same two, so it has to wait. */
 	rcm_event_ack(old);
 	assert_int_equal(rcm_id_migrate(id, rcm_world_channel), 0);
 	assert_int_equal(finish(), 0);
-	assert_true(rcm_id_is_on(id, rcm_world_channel));
+	assert_true(rcm_world_is_on(id, rcm_world_channel));
 	assert_int_equal(rcm_id_destroy(id), 0);
 	rcm_channel_close(second);
 }
@@ -143,7 +143,7 @@ static void test_migration_and_destroy_both_wait_for_one_ack(void **state)
 	write_user();
 	old = take(rcm_world_channel);
 	assert_int_equal(pthread_create(&mover, NULL, run_migrate, NULL), 0);
-	while (!rcm_id_is_on(id, second))
+	while (!rcm_world_is_on(id, second))
 		sched_yield();
 	start(run_destroy);
 	while (atomic_load(&id->awaiting) < 2)

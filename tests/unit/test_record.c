@@ -11,6 +11,7 @@
 #include "base/sysfs.h"
 #include "fake_sa.h"
 #include "fake_sysfs.h"
+#include "resolve/answer.h"
 #include "resolve/engine.h"
 #include "resolve/rank.h"
 #include "test.h"
@@ -257,7 +258,7 @@ static void test_record_list_that_the_sa_cut_tells_the_total(void **state)
 	       { PATH(1, 5), .slid = 1 });
 	assert_int_equal(ask(), 0);
 	assert_int_equal(asker.outcome.arg, 9000);
-	assert_int_equal(rcm_answer_count(asker.outcome.answer), 1);
+	assert_int_equal(asker.outcome.answer->count, 1);
 }
 
 static void test_record_failure_has_the_mad_status_and_a_text(void **state)

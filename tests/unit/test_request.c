@@ -12,6 +12,7 @@
 #include "asker.h"
 #include "base/clock.h"
 #include "fake_dns.h"
+#include "resolve/answer.h"
 #include "resolve/engine.h"
 #include "test.h"
 
@@ -75,7 +76,7 @@ static void test_request_of_a_name_gives_all_addresses_in_order(void **state)
 	assert_int_equal(asker.outcome.arg, 3);
 	assert_int_equal(asker.outcome.port, 7471);
 	assert_null(asker.outcome.text);
-	assert_int_equal(rcm_answer_count(asker.outcome.answer), 3);
+	assert_int_equal(asker.outcome.answer->count, 3);
 	ai = listed(&q);
 	assert_string_equal(ai->ai_dst_canonname, "all.a3.example");
 	for (uint32_t i = 1; i <= 3; i++, ai = ai->ai_next) {
@@ -93,7 +94,7 @@ static void test_request_with_more_results_than_listed_tells_how_many_there_were
 	(void)state;
 	assert_int_equal(ask(&q), 0);
 	assert_int_equal(asker.outcome.arg, 5000);
-	assert_int_equal(rcm_answer_count(asker.outcome.answer), RCM_RESULTS_MAX);
+	assert_int_equal(asker.outcome.answer->count, RCM_RESULTS_MAX);
 }
 
 /* F4: one status each, and the reason in words. */

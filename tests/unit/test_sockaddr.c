@@ -17,14 +17,6 @@ static union rcm_sockaddr parsed(const char *text, int family)
 	return u;
 }
 
-static void prints(const union rcm_sockaddr *u, const char *want)
-{
-	char text[96];
-
-	rcm_sockaddr_print(&u->sa, text, sizeof(text));
-	assert_string_equal(text, want);
-}
-
 static void test_sockaddr_len_is_zero_for_other_families(void **state)
 {
 	(void)state;
@@ -109,22 +101,6 @@ static void test_sockaddr_ib_differs_by_gid_pkey_service_id_and_mask(void **stat
 	assert_false(rcm_sockaddr_equal(&a.sa, &b.sa));
 }
 
-static void test_sockaddr_any_is_the_all_zero_address_of_each_family(void **state)
-{
-	union rcm_sockaddr u = parsed("0.0.0.0", AF_INET);
-
-	(void)state;
-	assert_true(rcm_sockaddr_is_any(&u.sa));
-	u = parsed("::", AF_INET6);
-	assert_true(rcm_sockaddr_is_any(&u.sa));
-	u = parsed("::1", AF_INET6);
-	assert_false(rcm_sockaddr_is_any(&u.sa));
-	rcm_sockaddr_ib(&u, (const uint8_t[16]){ 0 }, 0xffff, 0, 0);
-	assert_true(rcm_sockaddr_is_any(&u.sa));
-	rcm_sockaddr_ib(&u, gid, 0xffff, 0, 0);
-	assert_false(rcm_sockaddr_is_any(&u.sa));
-}
-
 static void test_sockaddr_parse_reads_numbers_as_getaddrinfo_does(void **state)
 {
 	union rcm_sockaddr u;
@@ -165,28 +141,6 @@ static void test_sockaddr_parse_reads_a_gid_with_af_ib(void **state)
 	assert_int_equal(rcm_sockaddr_parse("10.0.0.1", AF_IB, &u), 0);
 }
 
-static void test_sockaddr_print_shows_every_part(void **state)
-{
-	union rcm_sockaddr u = parsed("192.0.2.1", AF_INET);
-	char small[8];
-
-	(void)state;
-	rcm_sockaddr_set_port(&u, htons(7471));
-	prints(&u, "192.0.2.1:7471");
-	rcm_sockaddr_print(&u.sa, small, sizeof(small));
-	assert_string_equal(small, "192.0.2");
-	u = parsed("fe80::1%lo", AF_INET6);
-	prints(&u, "[fe80::1%lo]:0");
-	u.in6.sin6_scope_id = 4000000000;
-	prints(&u, "[fe80::1%4000000000]:0");
-	u.in6.sin6_scope_id = 0;
-	prints(&u, "[fe80::1]:0");
-	rcm_sockaddr_ib(&u, gid, 0x8001, 0x1061d2f, UINT64_MAX);
-	prints(&u, "fe80::7 sid 0x0000000001061d2f pkey 0x8001");
-	u.sa.sa_family = AF_UNIX;
-	prints(&u, "no address");
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -196,11 +150,9 @@ int main(void)
 		cmocka_unit_test(test_sockaddr_ib_port_counts_only_bits_of_the_mask),
 		cmocka_unit_test(test_sockaddr_that_differs_in_scope_or_port_is_not_equal),
 		cmocka_unit_test(test_sockaddr_ib_differs_by_gid_pkey_service_id_and_mask),
-		cmocka_unit_test(test_sockaddr_any_is_the_all_zero_address_of_each_family),
 		cmocka_unit_test(test_sockaddr_parse_reads_numbers_as_getaddrinfo_does),
 		cmocka_unit_test(test_sockaddr_parse_keeps_the_scope_and_refuses_a_wrong_one),
 		cmocka_unit_test(test_sockaddr_parse_reads_a_gid_with_af_ib),
-		cmocka_unit_test(test_sockaddr_print_shows_every_part),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
