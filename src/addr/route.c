@@ -7,43 +7,15 @@
 #include <linux/rtnetlink.h>
 #include <net/if.h>
 #include <netlink/msg.h>
-#include <netlink/netlink.h>
 #include <netlink/route/route.h>
 #include <string.h>
 
-#include "base/fds.h"
+#include "base/nl.h"
 
-/* libnl closes by number, and in the child of a fork the number may be a file of the application's. */
 void rcm_router_close(struct rcm_router *router)
 {
-	if (router->sock && rcm_fds_forget(nl_socket_get_fd(router->sock)))
-		nl_socket_free(router->sock);
+	rcm_nl_close(router->sock);
 	router->sock = NULL;
-}
-
-static int route_connect(struct rcm_router *router)
-{
-	struct nl_sock *sock;
-	int ret = -EMFILE;
-
-	if (router->sock)
-		return 0;
-	sock = nl_socket_alloc();
-	if (!sock)
-		return -ENOMEM;
-	if (nl_connect(sock, NETLINK_ROUTE))
-		goto out;
-	ret = rcm_fds_add(nl_socket_get_fd(sock));
-	if (ret < 0)
-		return ret;
-	/* The kernel has answered before the question's sendmsg() returns: there is nothing to wait for. */
-	nl_socket_set_nonblocking(sock);
-	nl_socket_disable_auto_ack(sock);
-	router->sock = sock;
-	return 0;
-out:
-	nl_socket_free(sock);
-	return ret;
 }
 
 static int route_question(struct nl_msg *msg, const union rcm_sockaddr *dst)
@@ -71,36 +43,22 @@ static int route_take(struct nl_msg *msg, void *arg)
 	return NL_OK;
 }
 
-static int route_exchange(struct nl_sock *sock, struct nl_msg *msg, struct rtnl_route **ret_route)
-{
-	struct nl_cb *cb = nl_cb_alloc(NL_CB_DEFAULT);
-	int ret = -ENOMEM;
-
-	*ret_route = NULL;
-	if (!cb)
-		return ret;
-	nl_cb_set(cb, NL_CB_VALID, NL_CB_CUSTOM, route_take, ret_route);
-	if (nl_send_auto(sock, msg) >= 0) {
-		nl_recvmsgs(sock, cb);
-		ret = *ret_route ? 0 : -ENETUNREACH;
-	}
-	nl_cb_put(cb);
-	return ret;
-}
-
 static int route_ask(struct nl_sock *sock, const union rcm_sockaddr *dst, struct rtnl_route **ret_route)
 {
 	struct nl_msg *msg;
 	int ret;
 
+	*ret_route = NULL;
 	msg = nlmsg_alloc_simple(RTM_GETROUTE, NLM_F_REQUEST);
 	if (!msg)
 		return -ENOMEM;
 	ret = route_question(msg, dst);
 	if (!ret)
-		ret = route_exchange(sock, msg, ret_route);
+		ret = rcm_nl_ask(sock, msg, route_take, ret_route);
 	nlmsg_free(msg);
-	return ret;
+	if (*ret_route)
+		return 0;
+	return ret == -ENOMEM ? ret : -ENETUNREACH;
 }
 
 static bool route_same_address(const struct sockaddr *a, const union rcm_sockaddr *b)
@@ -155,7 +113,7 @@ int rcm_route_lookup(struct rcm_router *router, const union rcm_sockaddr *dst, s
 
 	if (dst->sa.sa_family != AF_INET && dst->sa.sa_family != AF_INET6)
 		return -EAFNOSUPPORT;
-	ret = route_connect(router);
+	ret = router->sock ? 0 : rcm_nl_open(NETLINK_ROUTE, &router->sock);
 	if (!ret)
 		ret = route_ask(router->sock, dst, &route);
 	if (ret)

@@ -17,8 +17,8 @@ struct rcm_route {
 };
 
 /*
- * The route to an AF_INET or AF_INET6 address, its scope heeded. 0, or -ENETUNREACH, -EAFNOSUPPORT, -ENOMEM, -EMFILE.
- * One netlink exchange with the kernel (RTM_GETROUTE, rtnetlink(7)), no packet.
+ * The route to an AF_INET or AF_INET6 address, its scope heeded. 0, or -ENETUNREACH, -EAFNOSUPPORT, -ENOMEM, what
+ * socket(2) said. One netlink exchange with the kernel (RTM_GETROUTE, rtnetlink(7)), no packet.
  */
 int rcm_route_lookup(struct rcm_router *router, const union rcm_sockaddr *dst, struct rcm_route *ret_route);
 

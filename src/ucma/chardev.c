@@ -6,16 +6,14 @@
 #include <linux/netlink.h>
 #include <netlink/attr.h>
 #include <netlink/msg.h>
-#include <netlink/netlink.h>
 #include <rdma/rdma_netlink.h>
 #include <stdbool.h>
 
-#include "base/fds.h"
+#include "base/nl.h"
 
 struct chardev_answer {
-	struct rcm_chardev *chardev;
+	struct rcm_chardev chardev;
 	bool came;
-	int error;			/* -errno, where the kernel refuses */
 };
 
 static int chardev_take(struct nl_msg *msg, void *arg)
@@ -28,44 +26,18 @@ static int chardev_take(struct nl_msg *msg, void *arg)
 	    !attrs[RDMA_NLDEV_ATTR_CHARDEV_NAME])
 		return NL_OK;
 	/* The kernel packs a number as the C library's dev_t does. */
-	answer->chardev->number = nla_get_u64(attrs[RDMA_NLDEV_ATTR_CHARDEV]);
-	answer->chardev->abi = -1;
+	answer->chardev.number = nla_get_u64(attrs[RDMA_NLDEV_ATTR_CHARDEV]);
+	answer->chardev.abi = -1;
 	if (attrs[RDMA_NLDEV_ATTR_CHARDEV_ABI] && nla_len(attrs[RDMA_NLDEV_ATTR_CHARDEV_ABI]) >= 8)
-		answer->chardev->abi = (int64_t)nla_get_u64(attrs[RDMA_NLDEV_ATTR_CHARDEV_ABI]);
-	nla_strlcpy(answer->chardev->name, attrs[RDMA_NLDEV_ATTR_CHARDEV_NAME], sizeof(answer->chardev->name));
+		answer->chardev.abi = (int64_t)nla_get_u64(attrs[RDMA_NLDEV_ATTR_CHARDEV_ABI]);
+	nla_strlcpy(answer->chardev.name, attrs[RDMA_NLDEV_ATTR_CHARDEV_NAME], sizeof(answer->chardev.name));
 	answer->came = true;
 	return NL_OK;
 }
 
-static int chardev_refused(struct sockaddr_nl *from, struct nlmsgerr *refusal, void *arg)
-{
-	struct chardev_answer *answer = arg;
-
-	(void)from;
-	answer->error = refusal->error;
-	return NL_STOP;
-}
-
-static int chardev_exchange(struct nl_sock *sock, struct nl_msg *msg, struct rcm_chardev *chardev)
-{
-	struct chardev_answer answer = { .chardev = chardev };
-	struct nl_cb *cb = nl_cb_alloc(NL_CB_DEFAULT);
-
-	if (!cb)
-		return -ENOMEM;
-	nl_cb_set(cb, NL_CB_VALID, NL_CB_CUSTOM, chardev_take, &answer);
-	nl_cb_err(cb, NL_CB_CUSTOM, chardev_refused, &answer);
-	if (nl_send_auto(sock, msg) >= 0)
-		nl_recvmsgs(sock, cb);
-	nl_cb_put(cb);
-	if (answer.came)
-		return 0;
-	return answer.error == -ENOENT || answer.error == -ENODEV ? -ENODEV : -EOPNOTSUPP;
-}
-
 static int chardev_question(struct nl_sock *sock, struct rcm_chardev *ret_chardev)
 {
-	struct rcm_chardev chardev = { 0 };
+	struct chardev_answer answer = { .came = false };
 	struct nl_msg *msg;
 	int ret;
 
@@ -73,33 +45,22 @@ static int chardev_question(struct nl_sock *sock, struct rcm_chardev *ret_charde
 	if (!msg)
 		return -ENOMEM;
 	ret = nla_put_string(msg, RDMA_NLDEV_ATTR_CHARDEV_TYPE, "rdma_cm") ? -ENOMEM :
-		chardev_exchange(sock, msg, &chardev);
+		rcm_nl_ask(sock, msg, chardev_take, &answer);
 	nlmsg_free(msg);
-	if (!ret)
-		*ret_chardev = chardev;
-	return ret;
+	if (!answer.came)
+		return ret == -ENOENT ? -ENODEV : ret ? ret : -EOPNOTSUPP;
+	*ret_chardev = answer.chardev;
+	return 0;
 }
 
 int rcm_chardev_ask(struct rcm_chardev *ret_chardev)
 {
-	struct nl_sock *sock = nl_socket_alloc();
-	int ret = -EOPNOTSUPP;
+	struct nl_sock *sock;
+	int ret = rcm_nl_open(NETLINK_RDMA, &sock);
 
-	if (!sock)
-		return -ENOMEM;
-	if (nl_connect(sock, NETLINK_RDMA))
-		goto out;
-	ret = rcm_fds_add(nl_socket_get_fd(sock));
-	if (ret < 0)
+	if (ret)
 		return ret;
-	/* The kernel has answered before the question's sendmsg() returns: there is nothing to wait for. */
-	nl_socket_set_nonblocking(sock);
-	nl_socket_disable_auto_ack(sock);
 	ret = chardev_question(sock, ret_chardev);
-	/* libnl closes by number, which in the child of a fork isn't ours any more. */
-	if (!rcm_fds_forget(nl_socket_get_fd(sock)))
-		return ret;
-out:
-	nl_socket_free(sock);
+	rcm_nl_close(sock);
 	return ret;
 }

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A question to the kernel by netlink. */
+#include "base/nl.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/rtnetlink.h>
+#include <net/if.h>
+#include <netlink/msg.h>
+#include <netlink/socket.h>
+#include <unistd.h>
+
+#include "base/fds.h"
+#include "test.h"
+
+static struct nl_sock *sock;
+
+static int set_up(void **state)
+{
+	(void)state;
+	return rcm_nl_open(NETLINK_ROUTE, &sock);
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	rcm_nl_close(sock);
+	return 0;
+}
+
+static int take_index(struct nl_msg *msg, void *arg)
+{
+	const struct ifinfomsg *link = nlmsg_data(nlmsg_hdr(msg));
+	int *index = arg;
+
+	*index = link->ifi_index;
+	return NL_OK;
+}
+
+static int ask_for(int index, int *ret_index)
+{
+	struct ifinfomsg link = { .ifi_index = index };
+	struct nl_msg *msg = nlmsg_alloc_simple(RTM_GETLINK, NLM_F_REQUEST);
+	int ret;
+
+	assert_non_null(msg);
+	assert_int_equal(nlmsg_append(msg, &link, sizeof(link), NLMSG_ALIGNTO), 0);
+	ret = rcm_nl_ask(sock, msg, take_index, ret_index);
+	nlmsg_free(msg);
+	return ret;
+}
+
+static void test_nl_question_is_answered_at_once(void **state)
+{
+	int lo = (int)if_nametoindex("lo"), index = 0;
+
+	(void)state;
+	assert_int_equal(ask_for(lo, &index), 0);
+	assert_int_equal(index, lo);
+}
+
+static void test_nl_refusal_is_told_and_the_socket_is_good_for_the_next_question(void **state)
+{
+	int lo = (int)if_nametoindex("lo"), index = 0;
+
+	(void)state;
+	assert_int_equal(ask_for(0x7ffffff0, &index), -ENODEV);
+	assert_int_equal(index, 0);
+	assert_int_equal(ask_for(lo, &index), 0);
+	assert_int_equal(index, lo);
+}
+
+static void test_nl_protocol_that_the_kernel_lacks_is_told(void **state)
+{
+	struct nl_sock *none;
+
+	(void)state;
+	assert_int_equal(rcm_nl_open(MAX_LINKS - 1, &none), -EPROTONOSUPPORT);
+}
+
+/* As in the child of a fork, where its number may be another file's. */
+static void test_nl_socket_that_is_not_the_librarys_is_not_closed(void **state)
+{
+	struct nl_sock *lost;
+	int fd;
+
+	(void)state;
+	assert_int_equal(rcm_nl_open(NETLINK_ROUTE, &lost), 0);
+	fd = nl_socket_get_fd(lost);
+	assert_true(rcm_fds_forget(fd));
+	rcm_nl_close(lost);
+	assert_true(fcntl(fd, F_GETFD) >= 0);
+	rcm_nl_close(NULL);
+	nl_socket_free(lost);
+	assert_int_equal(fcntl(fd, F_GETFD), -1);
+}
+
+int main(void)
+{
+#define T(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+		T(test_nl_question_is_answered_at_once),
+		T(test_nl_refusal_is_told_and_the_socket_is_good_for_the_next_question),
+		T(test_nl_protocol_that_the_kernel_lacks_is_told),
+		T(test_nl_socket_that_is_not_the_librarys_is_not_closed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
