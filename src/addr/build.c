@@ -52,7 +52,7 @@ static int block_new(const struct rcm_result *results, unsigned count, bool serv
 static void build_set_service(union rcm_sockaddr *sa, int port_space, uint16_t port)
 {
 	if (sa->sa.sa_family == AF_IB) {
-		sa->ib.sib_sid = htobe64((uint64_t)port_space << 16);
+		sa->ib.sib_sid = htobe64((uint64_t)(uint32_t)port_space << 16);
 		sa->ib.sib_sid_mask = htobe64(RDMA_IB_IP_PS_MASK);
 		if (!port)
 			return;
@@ -80,22 +80,23 @@ static struct sockaddr *build_place_service(struct block *block, const struct rc
 	return &to->addr.sa;
 }
 
-/* The source that fits: what the route said, else what the hints gave. */
+/* The source that fits: what the hints gave, else what the route said; of the SA the port that it was asked through. */
 static const union rcm_sockaddr *build_source(const struct rcm_hints *hints, const struct rcm_result *result)
 {
-	if (result->src.sa.sa_family)
-		return &result->src;
-	if (hints->src.sa.sa_family && hints->src.sa.sa_family == result->dst.sa.sa_family)
+	bool fits = hints->src.sa.sa_family && hints->src.sa.sa_family == result->dst.sa.sa_family;
+
+	if (fits && !(hints->flags & RAI_SA))
 		return &hints->src;
-	return NULL;
+	return result->src.sa.sa_family ? &result->src : NULL;
 }
 
 static void build_given(struct rdma_addrinfo *ai, const struct rcm_hints *hints, const struct rcm_result *result,
-		       struct block *block)
+			struct block *block)
 {
-	int family = result->dst.sa.sa_family ? result->dst.sa.sa_family : result->src.sa.sa_family;
-
-	ai->ai_family = hints->family ? hints->family : family;
+	ai->ai_flags = hints->flags;
+	ai->ai_family = hints->family;
+	ai->ai_qp_type = hints->qp_type;
+	ai->ai_port_space = hints->port_space;
 	if (result->dst.sa.sa_family)
 		ai->ai_dst_addr = build_place(block, &result->dst, &ai->ai_dst_len);
 	if (result->src.sa.sa_family)
@@ -108,14 +109,14 @@ static void build_fill(struct rdma_addrinfo *ai, const struct rcm_hints *hints, 
 	const union rcm_sockaddr *src = build_source(hints, result);
 	union rcm_sockaddr dst = result->dst;
 
-	ai->ai_flags = hints->flags;
-	ai->ai_family = dst.sa.sa_family;
-	ai->ai_qp_type = hints->qp_type ? hints->qp_type : IBV_QPT_RC;
-	ai->ai_port_space = hints->port_space ? hints->port_space : RDMA_PS_TCP;
 	if (result->as_given) {
 		build_given(ai, hints, result, block);
 		return;
 	}
+	ai->ai_flags = hints->flags & RAI_PASSIVE;
+	ai->ai_family = dst.sa.sa_family;
+	ai->ai_qp_type = hints->qp_type ? hints->qp_type : IBV_QPT_RC;
+	ai->ai_port_space = hints->port_space ? hints->port_space : RDMA_PS_TCP;
 	if (hints->flags & RAI_SA) {
 		ai->ai_flags = RAI_SA;
 		ai->ai_port_space = RDMA_PS_IB;

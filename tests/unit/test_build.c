@@ -67,17 +67,47 @@ static void test_build_passive_gives_source_addresses(void **state)
 	assert_int_equal(list->ai_port_space, RDMA_PS_UDP);
 }
 
-static void test_build_source_of_the_route_goes_before_the_hints_source(void **state)
+static void test_build_source_of_the_hints_goes_before_the_routes(void **state)
 {
 	struct rcm_hints hints = { 0 };
 
 	(void)state;
 	rcm_sockaddr_parse("10.0.0.1", AF_INET, &hints.src);
+	rcm_sockaddr_parse("10.0.0.2", AF_INET, &results[0].src);
 	rcm_sockaddr_parse("fe80::2%9", AF_INET6, &results[1].src);
 	assert_int_equal(rcm_addrinfo_build(&hints, 1, results, 2, NULL, &list), 0);
 	assert_true(rcm_sockaddr_equal(list->ai_src_addr, &hints.src.sa));
 	assert_int_equal(list->ai_src_len, sizeof(struct sockaddr_in));
 	assert_true(rcm_sockaddr_equal(list->ai_next->ai_src_addr, &results[1].src.sa));
+}
+
+static void test_build_flags_of_results_are_passive_or_none(void **state)
+{
+	struct rcm_hints hints = { .flags = RAI_PASSIVE | RAI_NOROUTE | RAI_FAMILY | RAI_DNS };
+
+	(void)state;
+	assert_int_equal(rcm_addrinfo_build(&hints, 1, results, 1, NULL, &list), 0);
+	assert_int_equal(list->ai_flags, RAI_PASSIVE);
+	rcm_addrinfo_free(list);
+	hints.flags = RAI_NOROUTE | RAI_NUMERICHOST;
+	assert_int_equal(rcm_addrinfo_build(&hints, 1, results, 1, NULL, &list), 0);
+	assert_int_equal(list->ai_flags, 0);
+}
+
+/* Nothing was resolved: what is 0 stays so. */
+static void test_build_of_what_was_given_changes_nothing(void **state)
+{
+	struct rcm_hints hints = { .flags = RAI_NOROUTE, .qp_type = IBV_QPT_UD };
+
+	(void)state;
+	results[0].as_given = true;
+	assert_int_equal(rcm_addrinfo_build(&hints, 0, results, 1, NULL, &list), 0);
+	assert_int_equal(list->ai_flags, RAI_NOROUTE);
+	assert_int_equal(list->ai_family, AF_UNSPEC);
+	assert_int_equal(list->ai_qp_type, IBV_QPT_UD);
+	assert_int_equal(list->ai_port_space, 0);
+	assert_int_equal(list->ai_dst_len, sizeof(struct sockaddr_in));
+	assert_null(list->ai_src_addr);
 }
 
 static void test_build_source_of_the_hints_is_left_out_for_other_families(void **state)
@@ -161,8 +191,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_build_chains_all_results_in_order_with_port_and_lengths,
 						setup, teardown),
 		cmocka_unit_test_setup_teardown(test_build_passive_gives_source_addresses, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_build_source_of_the_route_goes_before_the_hints_source,
+		cmocka_unit_test_setup_teardown(test_build_source_of_the_hints_goes_before_the_routes,
 						setup, teardown),
+		cmocka_unit_test_setup_teardown(test_build_flags_of_results_are_passive_or_none, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_build_of_what_was_given_changes_nothing, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_build_source_of_the_hints_is_left_out_for_other_families,
 						setup, teardown),
 		cmocka_unit_test_setup_teardown(test_build_of_the_sa_keeps_service_id_and_carries_the_route,
