@@ -3,8 +3,8 @@
 #include "addr/hints.h"
 
 #include <errno.h>
-#include <netdb.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "addr/service.h"
 #include "base/limits.h"
@@ -63,7 +63,35 @@ static int hints_settle_transport(struct rcm_hints *h)
 		h->port_space = datagram ? RDMA_PS_UDP : RDMA_PS_TCP;
 	else if (h->port_space && !h->qp_type)
 		h->qp_type = datagram ? IBV_QPT_UD : IBV_QPT_RC;
+	if (h->qp_type)
+		h->socket_type = datagram ? SOCK_DGRAM : SOCK_STREAM;
 	return 0;
+}
+
+/* The kernel takes an address of no family for none, too. */
+static int hints_address(const struct sockaddr *sa, socklen_t len, union rcm_sockaddr *ret_address)
+{
+	union rcm_sockaddr address = { 0 };
+	sa_family_t family = AF_MAX;
+
+	if (len && !sa)
+		return -EINVAL;
+	if (len >= sizeof(family))
+		memcpy(&family, sa, sizeof(family));
+	if (len && family != AF_UNSPEC && !rcm_sockaddr_copy(&address, sa, len))
+		return -EINVAL;
+	*ret_address = address;
+	return 0;
+}
+
+int rcm_hints_source(const struct rdma_addrinfo *hints, union rcm_sockaddr *ret_src)
+{
+	return hints_address(hints->ai_src_addr, hints->ai_src_len, ret_src);
+}
+
+int rcm_hints_destination(const struct rdma_addrinfo *hints, union rcm_sockaddr *ret_dst)
+{
+	return hints_address(hints->ai_dst_addr, hints->ai_dst_len, ret_dst);
 }
 
 static int hints_take(const struct rdma_addrinfo *hints, struct rcm_hints *h)
@@ -74,11 +102,8 @@ static int hints_take(const struct rdma_addrinfo *hints, struct rcm_hints *h)
 	h->family = hints->ai_family;
 	h->qp_type = hints->ai_qp_type;
 	h->port_space = hints->ai_port_space;
-	if (hints->ai_src_len) {
-		if (!hints->ai_src_addr ||
-		    !rcm_sockaddr_copy(&h->src, hints->ai_src_addr, hints->ai_src_len))
-			return -EINVAL;
-	}
+	if (rcm_hints_source(hints, &h->src))
+		return -EINVAL;
 	return hints_settle_transport(h);
 }
 
@@ -127,36 +152,4 @@ int rcm_hints_check(const char *node, const char *service, const struct rdma_add
 	if (!ret)
 		*ret_hints = h;
 	return ret;
-}
-
-int rcm_hints_eai(const char *node, const char *service, const struct rdma_addrinfo *hints)
-{
-	struct rcm_hints h = { 0 };
-	union rcm_sockaddr number;
-	int datagram;
-
-	if (!hints || hints->ai_flags & (~KNOWN_FLAGS | RAI_SA) || !hints_family_is_known(hints->ai_family))
-		return 0;
-	h.qp_type = hints->ai_qp_type;
-	h.port_space = hints->ai_port_space;
-	datagram = hints_are_datagram(&h);
-	/* A space that fits neither kind is one that nobody knows. */
-	if ((node || service) && datagram >= 0 && !hints_space_fits(h.port_space, datagram) &&
-	    hints_space_fits(h.port_space, !datagram))
-		return EAI_SOCKTYPE;
-	if (hints->ai_flags & RAI_NUMERICHOST && node && *node && strlen(node) <= RCM_NODE_MAX &&
-	    !rcm_sockaddr_parse(node, hints->ai_family, &number))
-		return EAI_NONAME;
-	return 0;
-}
-
-int rcm_hints_destination(const struct rdma_addrinfo *hints, union rcm_sockaddr *ret_dst)
-{
-	union rcm_sockaddr dst = { 0 };
-
-	if (hints->ai_dst_len &&
-	    (!hints->ai_dst_addr || !rcm_sockaddr_copy(&dst, hints->ai_dst_addr, hints->ai_dst_len)))
-		return -EINVAL;
-	*ret_dst = dst;
-	return 0;
 }

@@ -12,6 +12,7 @@ struct rcm_hints {
 	int family;			/* AF_UNSPEC, AF_INET, AF_INET6, AF_IB */
 	int qp_type;			/* 0: both are possible (RC first) */
 	int port_space;			/* 0: follows from qp_type */
+	int socket_type;		/* by which service names are looked up; 0: both transports are open */
 	union rcm_sockaddr src;		/* ai_src_addr; sa_family 0: none */
 	bool by_id;			/* RAI_SA: service was a number */
 	uint64_t service_id;
@@ -21,11 +22,6 @@ struct rcm_hints {
 int rcm_hints_check(const char *node, const char *service, const struct rdma_addrinfo *hints,
 		    struct rcm_hints *ret_hints);
 
-/*
- * The EAI_* code that getaddrinfo() has for what rcm_hints_check() refuses as -EINVAL, 0 where it has none: a node that
- * is no number under RAI_NUMERICHOST, a type and a port space that no socket has.
- */
-int rcm_hints_eai(const char *node, const char *service, const struct rdma_addrinfo *hints);
-
-/* The destination that hints hold; sa_family 0: none. 0, or -EINVAL: it is no address. */
+/* The addresses that hints hold; sa_family 0: none. 0, or -EINVAL: it is no address. */
+int rcm_hints_source(const struct rdma_addrinfo *hints, union rcm_sockaddr *ret_src);
 int rcm_hints_destination(const struct rdma_addrinfo *hints, union rcm_sockaddr *ret_dst);

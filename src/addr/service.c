@@ -27,10 +27,11 @@ int rcm_service_id(const char *service, uint64_t *ret_id)
 int rcm_service_number(const char *service, uint16_t *ret_port)
 {
 	unsigned long port;
+	char *end;
 
-	if (!*service || service[strspn(service, "0123456789")])
+	port = strtoul(service, &end, 10);
+	if (end == service || *end)
 		return 0;
-	port = strtoul(service, NULL, 10);
 	if (port > UINT16_MAX)
 		return -ENOENT;
 	*ret_port = (uint16_t)port;

@@ -8,5 +8,6 @@
  * bits. */
 int rcm_service_id(const char *service, uint64_t *ret_id);
 
-/* Reads "7471" as a port, host order: 1 a number that is a port, 0 no number, -ENOENT a number that is no port. */
+/* Reads "7471" as a port, host order, as strtoul() does: 1 a number that is a port, 0 no number, -ENOENT a number that
+ * is no port. */
 int rcm_service_number(const char *service, uint16_t *ret_port);

@@ -114,16 +114,6 @@ void rcm_sockaddr_ib(union rcm_sockaddr *sa, const uint8_t gid[16], uint16_t pke
 	sa->ib.sib_sid_mask = htobe64(sid_mask);
 }
 
-static int sockaddr_parse_gid(const char *text, union rcm_sockaddr *ret_sa)
-{
-	struct in6_addr gid;
-
-	if (inet_pton(AF_INET6, text, &gid) != 1)
-		return 0;
-	rcm_sockaddr_ib(ret_sa, gid.s6_addr, 0xffff, 0, 0);
-	return 1;
-}
-
 /* An IPv6 address before its '%': what is wrong then is the scope. */
 static bool sockaddr_scope_is_wrong(const char *text)
 {
@@ -138,18 +128,13 @@ static bool sockaddr_scope_is_wrong(const char *text)
 	return inet_pton(AF_INET6, host, &addr) == 1;
 }
 
-int rcm_sockaddr_parse(const char *text, int family, union rcm_sockaddr *ret_sa)
+static int sockaddr_parse_ip(const char *text, int family, union rcm_sockaddr *ret_sa)
 {
 	struct addrinfo hints = {
 		.ai_flags = AI_NUMERICHOST, .ai_family = family, .ai_socktype = SOCK_DGRAM,
 	};
 	struct addrinfo *list;
 
-	/* Most nodes are names: inet_aton() takes only what begins with a digit, IPv6 has a colon. */
-	if (!(*text >= '0' && *text <= '9') && !strchr(text, ':'))
-		return 0;
-	if (family == AF_IB)
-		return sockaddr_parse_gid(text, ret_sa);
 	switch (getaddrinfo(text, NULL, &hints, &list)) {
 	case 0:
 		rcm_sockaddr_copy(ret_sa, list->ai_addr, list->ai_addrlen);
@@ -162,4 +147,25 @@ int rcm_sockaddr_parse(const char *text, int family, union rcm_sockaddr *ret_sa)
 	default:
 		return sockaddr_scope_is_wrong(text) ? -ENOENT : 0;
 	}
+}
+
+/* As an IPv6 address is written, with its scope. */
+static int sockaddr_parse_gid(const char *text, union rcm_sockaddr *ret_sa)
+{
+	union rcm_sockaddr in6;
+	int ret = sockaddr_parse_ip(text, AF_INET6, &in6);
+
+	if (ret == 1) {
+		rcm_sockaddr_ib(ret_sa, in6.in6.sin6_addr.s6_addr, 0xffff, 0, 0);
+		ret_sa->ib.sib_scope_id = in6.in6.sin6_scope_id;
+	}
+	return ret == -ENODATA ? 0 : ret;
+}
+
+int rcm_sockaddr_parse(const char *text, int family, union rcm_sockaddr *ret_sa)
+{
+	/* Most nodes are names: inet_aton() takes only what begins with a digit, IPv6 has a colon. */
+	if (!(*text >= '0' && *text <= '9') && !strchr(text, ':'))
+		return 0;
+	return family == AF_IB ? sockaddr_parse_gid(text, ret_sa) : sockaddr_parse_ip(text, family, ret_sa);
 }

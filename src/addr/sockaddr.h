@@ -31,7 +31,8 @@ void rcm_sockaddr_set_port(union rcm_sockaddr *sa, uint16_t port);
 bool rcm_sockaddr_equal(const struct sockaddr *a, const struct sockaddr *b);
 
 /*
- * Reads a number as getaddrinfo(AI_NUMERICHOST) does, scope included; with AF_IB a GID (P_Key 0xffff, service id 0).
+ * Reads a number as getaddrinfo(AI_NUMERICHOST) does, scope included; with AF_IB a GID (P_Key 0xffff, service id 0) as
+ * an IPv6 address is read.
  * family filters unless AF_UNSPEC. 1: a number, in *ret_sa with port 0; 0: no number; -ENODATA: one of another family;
  * -ENOENT: its scope names no interface; -ENOMEM. Asks no network. Any thread.
  */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Public call: the resolution that is waited for, without an id. */
-#include <arpa/inet.h>
 #include <errno.h>
 #include <netdb.h>
 #include <stdlib.h>
 
 #include "addr/build.h"
+#include "addr/gai.h"
 #include "api/api.h"
 #include "base/lock.h"
 #include "resolve/resolve.h"
@@ -61,34 +61,46 @@ static int outcome_failure(const struct rcm_question *question, const struct rcm
 	return 0;
 }
 
-int rdma_getaddrinfo(const char *node, const char *service, const struct rdma_addrinfo *hints,
-		     struct rdma_addrinfo **res)
+/* What the arguments fail with comes after the service has been found. */
+static int gai_ask(struct rcm_gai *gai, int *ret_eai, struct rdma_addrinfo **res)
 {
 	struct rcm_question question = {
-		.node = node,
-		.service = service,
+		.node = gai->node, .service = gai->service, .dst = gai->dst, .hints = gai->hints,
 		.deadline_ms = RCM_DEADLINE_DEFAULT,
 	};
-	int state = rcm_enter(), ret = -EINVAL, eai = 0;
 	struct rcm_outcome outcome;
+	int ret;
 
-	if (res)
-		ret = rcm_hints_check(node, service, hints, &question.hints);
-	if (res && ret == -EINVAL)
-		eai = rcm_hints_eai(node, service, hints);
-	if (!ret && !node && !service)
-		ret = rcm_hints_destination(hints, &question.dst);
-	if (!ret)
-		ret = waiter_ask(&question, &outcome);
+	ret = waiter_ask(&question, &outcome);
 	if (ret)
-		goto out;
+		return ret;
 	if (outcome.status)
-		ret = outcome_failure(&question, &outcome, &eai);
+		ret = outcome_failure(&question, &outcome, ret_eai);
+	else if (gai->eai)
+		*ret_eai = gai->eai;
 	else
 		ret = rcm_answer_list(outcome.answer, &question.hints, outcome.port, res);
 	rcm_answer_put(outcome.answer);
 	free(outcome.text);
-out:
+	return ret;
+}
+
+int rdma_getaddrinfo(const char *node, const char *service, const struct rdma_addrinfo *hints,
+		     struct rdma_addrinfo **res)
+{
+	struct rcm_gai gai = { .node = node, .service = service };
+	int state = rcm_enter(), ret = -EINVAL, eai = 0;
+
+	if (res)
+		ret = rcm_gai_take(&gai, hints);
+	if (!ret && gai.eai && !gai.service)
+		eai = gai.eai;
+	else if (!ret)
+		ret = gai_ask(&gai, &eai, res);
+	if (!ret && eai == EAI_SERVICE && rcm_gai_datagram(&gai)) {
+		eai = 0;
+		ret = gai_ask(&gai, &eai, res);
+	}
 	ret = rcm_leave(state, ret);
 	return eai ? eai : ret;
 }

@@ -152,7 +152,7 @@ static struct rcm_dns_service *service_of(struct rcm_job *job)
 	return rcm_container(job, struct rcm_dns_service, job);
 }
 
-/* Where both transports are open, any that has it will do. getaddrinfo() would take " 80" and 65536 for ports. */
+/* Where both transports are open, any that has it will do. getservbyname() isn't for numbers that are no port. */
 static void service_run(struct rcm_job *job)
 {
 	struct rcm_dns_service *service = service_of(job);

@@ -93,11 +93,10 @@ static void naming_answered(void *arg, int status, uint16_t port)
 static int naming_start(struct rcm_request *request)
 {
 	struct rcm_engine *engine = request->engine;
-	int type = rcm_request_socket_type(request->qp_type);
 	int ret;
 
-	ret = engine->backends.dns->service_start(engine->dns, request->service, type, naming_answered, request,
-						  &request->naming);
+	ret = engine->backends.dns->service_start(engine->dns, request->service, request->socket_type,
+						  naming_answered, request, &request->naming);
 	if (ret)
 		return ret;
 	request->state = RCM_REQUEST_NAMING;
@@ -110,10 +109,11 @@ static int naming_start(struct rcm_request *request)
 static void course_service(struct rcm_request *request)
 {
 	struct rcm_engine *engine = request->engine;
-	int type = rcm_request_socket_type(request->qp_type), found = 1, ret = 0;
+	int found = 1, ret = 0;
 
 	if (request->service_is_name)
-		found = engine->backends.dns->service_now(engine->dns, request->service, type, &request->port);
+		found = engine->backends.dns->service_now(engine->dns, request->service, request->socket_type,
+							  &request->port);
 	if (!found)
 		ret = naming_start(request);
 	if (found || ret)

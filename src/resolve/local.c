@@ -37,7 +37,7 @@ static int local_port(struct rcm_engine *engine, const struct rcm_question *ques
 	if (!dns)
 		return 0;
 	return engine->backends.dns->service_now(dns, question->service,
-						 rcm_request_socket_type(question->hints.qp_type), ret_port);
+						 question->hints.socket_type, ret_port);
 }
 
 static struct rcm_answer *local_kept(struct rcm_engine *engine, const struct rcm_question *question)

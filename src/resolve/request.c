@@ -37,11 +37,6 @@ void rcm_step_write(unsigned number, enum rcm_step step, const char *format, ...
 	rcm_log_write(RCM_LOG_TRACE, "request %u: %s (%s)", number, step_texts[step], detail);
 }
 
-int rcm_request_socket_type(int qp_type)
-{
-	return !qp_type ? 0 : qp_type == IBV_QPT_UD ? SOCK_DGRAM : SOCK_STREAM;
-}
-
 static uint64_t request_deadline(const struct rcm_question *question)
 {
 	uint32_t ms = question->deadline_ms;
@@ -119,7 +114,8 @@ int rcm_request_new(const struct rcm_question *question, struct rcm_request **re
 		return -ENOMEM;
 	*request = (struct rcm_request){
 		.refs = 2,
-		.flags = question->hints.flags, .family = question->hints.family, .qp_type = question->hints.qp_type,
+		.flags = question->hints.flags, .family = question->hints.family,
+		.socket_type = question->hints.socket_type,
 		.by_id = question->hints.by_id, .service_id = question->hints.service_id,
 		.port_gid = question->port, .traffic_class = question->traffic_class, .sa = question->sa,
 		.fresh = question->fresh, .source = question->source, .deadline = request_deadline(question),

@@ -53,7 +53,7 @@ struct rcm_request {
 	rcm_outcome_fn *done;
 	void *arg;
 	uint64_t deadline;			/* ns; 0: none */
-	int flags, family, qp_type;		/* of its hints what the engine needs, with by_id and service_id */
+	int flags, family, socket_type;	/* of its hints what the engine needs, with by_id and service_id */
 	bool by_id;
 	uint8_t traffic_class;
 	uint64_t service_id;
@@ -81,9 +81,6 @@ static inline bool rcm_request_is_sa(const struct rcm_request *request)
 {
 	return request->flags & RAI_SA;
 }
-
-/* The socket type by which service names are looked up: 0 where both transports are open. */
-int rcm_request_socket_type(int qp_type);
 
 /* A question as a request, with two references: 0 or -ENOMEM. Any thread. */
 int rcm_request_new(const struct rcm_question *question, struct rcm_request **ret_request);

@@ -111,7 +111,7 @@ static void expect_refused(const char *node, const char *service, int flags, int
 	assert_false(is_readable(channel->fd));
 }
 
-/* As getaddrinfo() would say it; what it knows nothing of stays an errno. */
+/* As getaddrinfo() would say it; what it knows nothing of is passed over. */
 static void test_getaddrinfo_refused_gives_getaddrinfos_code(void **state)
 {
 	const struct {
@@ -123,11 +123,17 @@ static void test_getaddrinfo_refused_gives_getaddrinfos_code(void **state)
 		{ { .ai_flags = RAI_NUMERICHOST }, "host.test", "7471", EAI_NONAME },
 		{ { .ai_qp_type = IBV_QPT_UD, .ai_port_space = RDMA_PS_TCP }, "192.0.2.1", NULL, EAI_SOCKTYPE },
 		{ { .ai_qp_type = IBV_QPT_RC, .ai_port_space = RDMA_PS_UDP }, NULL, "7471", EAI_SOCKTYPE },
-		{ { .ai_qp_type = IBV_QPT_UD, .ai_port_space = RDMA_PS_TCP }, NULL, NULL, -1 },
-		{ { .ai_qp_type = IBV_QPT_RC, .ai_port_space = 0x7777 }, "192.0.2.1", NULL, -1 },
-		{ { .ai_qp_type = 99 }, "192.0.2.1", NULL, -1 },
-		{ { .ai_flags = RAI_NUMERICHOST }, "", NULL, -1 },
-		{ { .ai_flags = 0x8000 | RAI_NUMERICHOST }, "host.test", NULL, -1 },
+		{ { .ai_qp_type = IBV_QPT_UD, .ai_port_space = RDMA_PS_TCP }, NULL, NULL, 0 },
+		{ { .ai_qp_type = IBV_QPT_RC, .ai_port_space = 0x7777 }, "192.0.2.1", NULL, 0 },
+		{ { .ai_qp_type = 99 }, "192.0.2.1", NULL, 0 },
+		{ { .ai_flags = 0x8000 }, "192.0.2.1", "", 0 },
+		{ { .ai_flags = RAI_NUMERICHOST }, "", NULL, EAI_NONAME },
+		{ { .ai_flags = 0x8000 | RAI_NUMERICHOST }, "host.test", NULL, EAI_NONAME },
+		{ { .ai_family = AF_UNIX }, "192.0.2.1", NULL, EAI_FAMILY },
+		{ { .ai_family = AF_UNIX }, NULL, NULL, 0 },
+		{ { .ai_src_len = 4 }, "192.0.2.1", NULL, -1 },
+		{ { .ai_dst_len = 4 }, NULL, NULL, -1 },
+		{ { .ai_dst_len = 4 }, "192.0.2.1", NULL, 0 },
 	};
 	struct rdma_addrinfo *list;
 
@@ -137,6 +143,8 @@ static void test_getaddrinfo_refused_gives_getaddrinfos_code(void **state)
 		assert_int_equal(rdma_getaddrinfo(cases[i].node, cases[i].service, &cases[i].hints, &list), cases[i].ret);
 		if (cases[i].ret == -1)
 			assert_int_equal(errno, EINVAL);
+		if (!cases[i].ret)
+			rdma_freeaddrinfo(list);
 	}
 	assert_errno(rdma_getaddrinfo("host.test", NULL, &cases[0].hints, NULL), EINVAL);
 }

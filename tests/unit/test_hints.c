@@ -137,6 +137,12 @@ static void test_hints_source_address_is_copied_and_checked(void **state)
 	hints.ai_src_len = sizeof(in);
 	in.sin_family = AF_UNIX;
 	assert_int_equal(rcm_hints_check("host", NULL, &hints, &out), -EINVAL);
+	in.sin_family = AF_UNSPEC;
+	assert_int_equal(rcm_hints_check("host", NULL, &hints, &out), 0);
+	assert_int_equal(out.src.sa.sa_family, AF_UNSPEC);
+	hints.ai_src_len = 1;
+	assert_int_equal(rcm_hints_check("host", NULL, &hints, &out), -EINVAL);
+	hints.ai_src_len = sizeof(in);
 	hints.ai_src_addr = NULL;
 	assert_int_equal(rcm_hints_check("host", NULL, &hints, &out), -EINVAL);
 }

@@ -246,9 +246,9 @@ static void test_request_with_service_names_finds_their_port_by_transport(void *
 	q.service = "tftp";
 	assert_int_equal(ask(&q), 0);
 	assert_int_equal(asker.outcome.port, 69);
-	q.hints.qp_type = IBV_QPT_RC;
+	q.hints.socket_type = SOCK_STREAM;
 	assert_int_equal(ask(&q), -ENOENT);
-	q.hints.qp_type = IBV_QPT_UD;
+	q.hints.socket_type = SOCK_DGRAM;
 	assert_int_equal(ask(&q), 0);
 }
 

@@ -53,8 +53,14 @@ static void test_service_number_is_a_port_up_to_65535(void **state)
 	assert_int_equal(rcm_service_number("65536", &port), -ENOENT);
 	assert_int_equal(rcm_service_number("99999999999999999999999", &port), -ENOENT);
 	assert_int_equal(rcm_service_number("http", &port), 0);
-	assert_int_equal(rcm_service_number("-1", &port), 0);
+	assert_int_equal(rcm_service_number("-1", &port), -ENOENT);
 	assert_int_equal(rcm_service_number("", &port), 0);
+	assert_int_equal(rcm_service_number("80 ", &port), 0);
+	assert_int_equal(rcm_service_number("0x50", &port), 0);
+	/* Spaces and a sign before it are taken by getaddrinfo(), too. */
+	assert_int_equal(rcm_service_number(" 80", &port), 1);
+	assert_int_equal(rcm_service_number("+81", &port), 1);
+	assert_int_equal(port, 81);
 }
 
 int main(void)

@@ -139,6 +139,10 @@ static void test_sockaddr_parse_reads_a_gid_with_af_ib(void **state)
 	assert_memory_equal(u.ib.sib_addr.sib_raw, gid, 16);
 	assert_int_equal(u.ib.sib_pkey, 0xffff);
 	assert_int_equal(rcm_sockaddr_parse("10.0.0.1", AF_IB, &u), 0);
+	u = parsed("fe80::7%9", AF_IB);
+	assert_memory_equal(u.ib.sib_addr.sib_raw, gid, 16);
+	assert_int_equal(u.ib.sib_scope_id, 9);
+	assert_int_equal(rcm_sockaddr_parse("fe80::1%nonesuch", AF_IB, &u), -ENOENT);
 }
 
 int main(void)
