@@ -43,7 +43,7 @@ static int route_take(struct nl_msg *msg, void *arg)
 	return NL_OK;
 }
 
-static int route_ask(struct nl_sock *sock, const union rcm_sockaddr *dst, struct rtnl_route **ret_route)
+static int route_ask(struct rcm_router *router, const union rcm_sockaddr *dst, struct rtnl_route **ret_route)
 {
 	struct nl_msg *msg;
 	int ret;
@@ -54,11 +54,14 @@ static int route_ask(struct nl_sock *sock, const union rcm_sockaddr *dst, struct
 		return -ENOMEM;
 	ret = route_question(msg, dst);
 	if (!ret)
-		ret = rcm_nl_ask(sock, msg, route_take, ret_route);
+		ret = rcm_nl_ask(router->sock, msg, route_take, ret_route);
 	nlmsg_free(msg);
 	if (*ret_route)
 		return 0;
-	return ret == -ENOMEM ? ret : -ENETUNREACH;
+	if (ret != -ENOMEM)
+		return -ENETUNREACH;
+	rcm_router_close(router);
+	return ret;
 }
 
 static bool route_same_address(const struct sockaddr *a, const union rcm_sockaddr *b)
@@ -115,7 +118,7 @@ int rcm_route_lookup(struct rcm_router *router, const union rcm_sockaddr *dst, s
 		return -EAFNOSUPPORT;
 	ret = router->sock ? 0 : rcm_nl_open(NETLINK_ROUTE, &router->sock);
 	if (!ret)
-		ret = route_ask(router->sock, dst, &route);
+		ret = route_ask(router, dst, &route);
 	if (ret)
 		return ret;
 	hop = rtnl_route_nexthop_n(route, 0);

@@ -5,6 +5,7 @@
 #include <netlink/handlers.h>
 #include <netlink/netlink.h>
 #include <netlink/socket.h>
+#include <stdbool.h>
 
 #include "base/err.h"
 #include "base/fds.h"
@@ -37,26 +38,41 @@ void rcm_nl_close(struct nl_sock *sock)
 		nl_socket_free(sock);
 }
 
+struct nl_outcome {
+	bool came;			/* an answer, or a refusal */
+	int error;
+};
+
+static int nl_came(struct nl_msg *msg, void *arg)
+{
+	struct nl_outcome *outcome = arg;
+
+	(void)msg;
+	outcome->came = true;
+	return NL_OK;
+}
+
 static int nl_refused(struct sockaddr_nl *from, struct nlmsgerr *refusal, void *arg)
 {
-	int *ret = arg;
+	struct nl_outcome *outcome = arg;
 
 	(void)from;
-	*ret = refusal->error;
+	outcome->error = refusal->error;
 	return NL_STOP;
 }
 
 int rcm_nl_ask(struct nl_sock *sock, struct nl_msg *msg, int (*take)(struct nl_msg *msg, void *arg), void *arg)
 {
 	struct nl_cb *cb = nl_cb_alloc(NL_CB_DEFAULT);
-	int ret = 0;
+	struct nl_outcome outcome = { 0 };
 
 	if (!cb)
 		return -ENOMEM;
+	nl_cb_set(cb, NL_CB_MSG_IN, NL_CB_CUSTOM, nl_came, &outcome);
 	nl_cb_set(cb, NL_CB_VALID, NL_CB_CUSTOM, take, arg);
-	nl_cb_err(cb, NL_CB_CUSTOM, nl_refused, &ret);
+	nl_cb_err(cb, NL_CB_CUSTOM, nl_refused, &outcome);
 	if (nl_send_auto(sock, msg) >= 0)
 		nl_recvmsgs(sock, cb);
 	nl_cb_put(cb);
-	return ret;
+	return outcome.came ? outcome.error : -ENOMEM;
 }

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Routes, asked of the real kernel: only loopback is everywhere. */
 #include <arpa/inet.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <net/if.h>
 #include <netlink/socket.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -52,6 +54,40 @@ static void test_route_to_what_can_not_be_reached_is_an_error(void **state)
 	dst = address("127.0.0.1");
 	assert_int_equal(rcm_route_lookup(&router, &dst, &route), 0);
 	assert_int_equal(route.src.sa.sa_family, AF_INET);
+}
+
+/* ---- Without memory ---- */
+
+static int out_of_memory;
+
+/* The one that libnl calls. */
+ssize_t recvmsg(int fd, struct msghdr *msg, int flags)
+{
+	static ssize_t (*real)(int fd, struct msghdr *msg, int flags);
+
+	if (!real)
+		*(void **)&real = dlsym(RTLD_NEXT, "recvmsg");
+	if (!out_of_memory)
+		return real(fd, msg, flags);
+	out_of_memory--;
+	errno = ENOMEM;
+	return -1;
+}
+
+static void test_route_that_could_not_be_read_is_not_taken_for_the_next(void **state)
+{
+	union rcm_sockaddr dst = address("127.0.0.1");
+	struct rcm_route route;
+
+	(void)state;
+	assert_int_equal(rcm_route_lookup(&router, &dst, &route), 0);
+	out_of_memory = 1;
+	dst = address("fe80::1%4000000");
+	assert_int_equal(rcm_route_lookup(&router, &dst, &route), -ENOMEM);
+	assert_int_equal(out_of_memory, 0);
+	dst = address("127.0.0.1");
+	assert_int_equal(rcm_route_lookup(&router, &dst, &route), 0);
+	assert_true(rcm_sockaddr_equal(&route.src.sa, &dst.sa));
 }
 
 static void test_route_of_another_family_is_not_asked(void **state)
@@ -133,6 +169,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(test_route_to_a_local_address_is_of_the_interface_that_has_it, close_router),
 		cmocka_unit_test_teardown(test_route_to_what_can_not_be_reached_is_an_error, close_router),
+		cmocka_unit_test_teardown(test_route_that_could_not_be_read_is_not_taken_for_the_next, close_router),
 		cmocka_unit_test_teardown(test_route_of_another_family_is_not_asked, close_router),
 		cmocka_unit_test_teardown(test_route_in_the_child_of_a_fork_is_asked_on_a_socket_of_its_own, close_router),
 		cmocka_unit_test_teardown(test_route_socket_is_not_closed_by_number_in_the_child_of_a_fork, close_router),
