@@ -10,7 +10,7 @@ enum {
 	RCM_KEPT_MAX = 4096,		/* answers kept for later requests */
 	RCM_KEPT_BYTES_MAX = 16 << 20,	/* bytes that all of them may take */
 	RCM_TTL_MAX_S = 3600,		/* longest time an answer is kept, whatever its TTL says */
-	RCM_TTL_NEGATIVE_S = 1,		/* how long "no such name" is kept */
+	RCM_TTL_NEGATIVE_S = 1,		/* the same of "no such name", or address */
 	/*
 	 * Names (of two questions, A and AAAA) under way to one name server: at first 128 have a place, more while
 	 * answers come as soon as ever, half as many where they stay out. One that is unanswered for four usual round

@@ -28,7 +28,7 @@ union rcm_dns_address {
 struct rcm_dns_answer {
 	int status;			/* 0, or -errno as the contract says: ENOENT ENODATA ETIMEDOUT EAGAIN EIO ... */
 	int code;			/* EAI_* that goes with it; 0 on success */
-	uint32_t ttl;			/* seconds this may be kept; 0: not at all (hosts file, system modules) */
+	uint32_t ttl;			/* seconds this may be kept, a "no" too; 0: not at all (hosts file, modules) */
 	unsigned count;
 	const union rcm_dns_address *addresses;	/* all, in RFC 6724 order as getaddrinfo() on this host gives them */
 	const char *canonname;		/* or NULL */

@@ -30,6 +30,7 @@ struct name {
 	struct rcm_resolv *resolv;
 	struct rcm_families *families;	/* while NAME_ASKED */
 	struct rcm_search search;
+	uint32_t no_ttl;		/* the least that a "no" may be kept; UINT32_MAX: nobody said one */
 	uint8_t step;			/* index into the steps of the configuration */
 	uint8_t state;
 	char text[];			/* the name */
@@ -118,7 +119,10 @@ static void name_deliver_failure(struct name *name)
 {
 	const struct rcm_search *search = &name->search;
 	enum rcm_dns_verdict verdict = search->known ? (enum rcm_dns_verdict)search->verdict : RCM_DNS_NXDOMAIN;
-	struct rcm_dns_answer answer = { .status = rcm_verdict_errno(verdict), .code = rcm_verdict_eai(verdict) };
+	struct rcm_dns_answer answer = {
+		.status = rcm_verdict_errno(verdict), .code = rcm_verdict_eai(verdict),
+		.ttl = name->no_ttl == UINT32_MAX ? 0 : name->no_ttl,
+	};
 	const struct rcm_explain explain = {
 		.nobody = !name->step, .resolv = name->resolv, .known = search->known, .verdict = verdict,
 		.server = search->server,
@@ -145,17 +149,6 @@ static void names_sort(struct rcm_names *names, union rcm_dns_address *addresses
 	rcm_srcaddr_sort(names->srcaddr, addresses, count);
 }
 
-/* The name that was asked about last, as the user knows it. */
-static void name_print_asked(const struct name *name, char asked[RCM_SEARCH_NAME_MAX])
-{
-	size_t len;
-
-	rcm_search_name(name->resolv, name->text, name->search.candidate, asked);
-	len = strlen(asked);
-	if (len > 1 && asked[len - 1] == '.')
-		asked[len - 1] = '\0';
-}
-
 /* What was found, to whoever it is. missing: the family that isn't in it for its silence, or 0. */
 static void name_tell(const struct name *name, int missing, uint32_t ttl, rcm_dns_done_fn *done, void *arg)
 {
@@ -175,7 +168,7 @@ static void name_tell(const struct name *name, int missing, uint32_t ttl, rcm_dn
 	memcpy(addresses, reply->addresses, reply->count * sizeof(*addresses));
 	names_sort(name->names, addresses, reply->count);
 	answer.addresses = addresses;
-	name_print_asked(name, asked);
+	rcm_search_print(&name->search, name->resolv, name->text, asked);
 	if (!answer.canonname)
 		answer.canonname = asked;
 	if (missing)
@@ -218,6 +211,17 @@ static bool name_look_in_hosts(struct name *name)
 	return true;
 }
 
+/* A "no" of a zone that doesn't say how long to keep it isn't kept (RFC 2308, section 5), nor one that half is a
+ * failure. */
+static void name_limit_no(struct name *name, const struct rcm_families *families)
+{
+	const struct rcm_reply *reply = &families->reply;
+	uint32_t ttl = families->half || !reply->limited || reply->ttl == UINT32_MAX ? 0 : reply->ttl;
+
+	if (ttl < name->no_ttl)
+		name->no_ttl = ttl;
+}
+
 static void name_answered(struct rcm_families *families, void *arg)
 {
 	struct name *name = arg;
@@ -232,6 +236,7 @@ static void name_answered(struct rcm_families *families, void *arg)
 		name_fail_for_us(name, families->verdict);
 		return;
 	}
+	name_limit_no(name, families);
 	rcm_search_fail(&name->search, name->resolv, name->text, families->verdict, families->speaker);
 	name_free_families(name);
 	name_move(name, NAME_WAITING);
@@ -368,6 +373,7 @@ static void name_begin_again(struct name *name)
 	rcm_resolv_put(name->resolv);
 	name->resolv = NULL;
 	name->search = (struct rcm_search){ 0 };
+	name->no_ttl = UINT32_MAX;
 	if (name->state == NAME_ASKED)
 		name_move(name, NAME_WAITING);
 }
@@ -425,6 +431,7 @@ int rcm_names_start(struct rcm_names *names, const struct rcm_dns_query *query, 
 	name->base.cancel = name_cancel;
 	name->base.partial = name_partial;
 	name->names = names;
+	name->no_ttl = UINT32_MAX;
 	memcpy(name->text, query->name, len);
 	TAILQ_INSERT_TAIL(&names->lists[NAME_FRESH], name, entry);
 	names_wake(names);

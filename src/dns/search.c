@@ -101,3 +101,13 @@ bool rcm_search_next(struct rcm_search *search, const struct rcm_resolv *resolv,
 		rcm_search_fail(search, resolv, name, RCM_DNS_NO_HOST, NULL);
 	}
 }
+
+void rcm_search_print(const struct rcm_search *search, const struct rcm_resolv *resolv, const char *name, char *buf)
+{
+	size_t len;
+
+	rcm_search_name(resolv, name, search->candidate, buf);
+	len = strlen(buf);
+	if (len > 1 && buf[len - 1] == '.')
+		buf[len - 1] = '\0';
+}

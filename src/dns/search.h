@@ -30,6 +30,9 @@ struct rcm_search {
  * left. */
 bool rcm_search_next(struct rcm_search *search, const struct rcm_resolv *resolv, const char *name, char *buf);
 
+/* The candidate as the user knows it, into buf. */
+void rcm_search_print(const struct rcm_search *search, const struct rcm_resolv *resolv, const char *name, char *buf);
+
 /* The candidate was not found: on to the one after it, or to the last. */
 void rcm_search_fail(struct rcm_search *search, const struct rcm_resolv *resolv, const char *name,
 		     enum rcm_dns_verdict verdict, const union rcm_dns_address *server);

@@ -101,11 +101,10 @@ struct rcm_answer *rcm_host_hand_out(struct rcm_engine *engine, struct rcm_answe
 /* How long it may be kept, in seconds. What says "no" is kept briefly: somebody may just be adding the name. */
 static uint32_t host_keep(const struct rcm_dns_answer *answer)
 {
-	if (answer->status == -ENOENT || answer->status == -ENODATA)
-		return RCM_TTL_NEGATIVE_S;
-	if (answer->status)
-		return 0;
-	return answer->ttl < RCM_TTL_MAX_S ? answer->ttl : RCM_TTL_MAX_S;
+	bool no = answer->status == -ENOENT || answer->status == -ENODATA;
+	uint32_t most = no ? RCM_TTL_NEGATIVE_S : answer->status ? 0 : RCM_TTL_MAX_S;
+
+	return answer->ttl < most ? answer->ttl : most;
 }
 
 static struct rcm_answer *answer_of(const struct rcm_dns_answer *from)

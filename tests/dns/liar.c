@@ -7,6 +7,7 @@
  *   live[-X]		A 192.0.2.5, AAAA 2001:db8::5
  *   nxdomain, servfail, refused, formerr, notimp[-X]	that rcode
  *   nodata[-X]		no error and no answer
+ *   soa-N[-X]		nxdomain, which may be kept for N seconds
  *   delay-N[-X]	as live, N ms late
  *   silent[-X]		nothing, ever
  *   drop-N[-X]		nothing to the first N questions for that name, then as live
@@ -203,6 +204,20 @@ static void add_count(struct answer *a, const struct question *q)
 		add_record(a, ns_t_a, 0, v4, sizeof(v4));
 }
 
+/* Of the root, whose names are as short as can be: what counts is its TTL and its last field. */
+static void add_soa(struct answer *a, uint32_t minimum)
+{
+	const uint8_t fixed[] = { 0, 0, ns_t_soa, 0, ns_c_in, 0, 0, 0x0e, 0x10, 0, 22, 0, 0 };
+	uint8_t *p = a->bytes + a->len;
+
+	memcpy(p, fixed, sizeof(fixed));
+	memset(p + sizeof(fixed), 0, 16);
+	for (int i = 0; i < 4; i++)
+		p[sizeof(fixed) + 16 + i] = (uint8_t)(minimum >> (24 - 8 * i));
+	a->len += sizeof(fixed) + 20;
+	a->bytes[9]++;
+}
+
 static bool lie_by_rcode(struct answer *a, const uint8_t *msg, const struct question *q,
 			 const char *how)
 {
@@ -211,11 +226,18 @@ static bool lie_by_rcode(struct answer *a, const uint8_t *msg, const struct ques
 		{ "refused", ns_r_refused }, { "formerr", ns_r_formerr },
 		{ "notimp", ns_r_notimpl }, { "nodata", ns_r_noerror },
 	};
+	const char *n;
 
 	for (size_t i = 0; i < sizeof(rcodes) / sizeof(*rcodes); i++) {
 		if (!rest_of(how, rcodes[i].name))
 			continue;
 		start(a, msg, q, rcodes[i].rcode);
+		return true;
+	}
+	n = rest_of(how, "soa");
+	if (n) {
+		start(a, msg, q, ns_r_nxdomain);
+		add_soa(a, (uint32_t)strtoul(n, NULL, 10));
 		return true;
 	}
 	if (!rest_of(how, "aonly") || q->type == ns_t_a)

@@ -213,6 +213,32 @@ static void test_results_equal_lookups_ask_once_and_kept_answers_not_at_all(void
 	free(u);
 }
 
+/* Asked a few times, as one may come a second after the other on a busy machine. */
+static void assert_kept(struct user *u, const char *node, bool kept)
+{
+	struct rai_stats before, after;
+
+	assert_int_equal(rai_get_stats(&before, sizeof(before)), 0);
+	for (int i = 0; i < 10; i++) {
+		user_ask(u, node);
+		assert_int_equal(u->status, -ENOENT);
+	}
+	assert_int_equal(rai_get_stats(&after, sizeof(after)), 0);
+	assert_int_equal(after.kept_hits > before.kept_hits, kept);
+}
+
+/* RFC 2308, section 5. */
+static void test_results_no_such_name_is_kept_if_its_zone_says_so(void **state)
+{
+	struct user u = { 0 };
+
+	(void)state;
+	assert_kept(&u, "soa-60-kept.liar.test", true);
+	assert_kept(&u, "soa-0-unkept.liar.test", false);
+	assert_kept(&u, "nxdomain-unkept.liar.test", false);
+	user_destroy(&u);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -222,6 +248,7 @@ int main(void)
 		cmocka_unit_test_setup(test_f37_resolve_after_resolv_conf_changed_asks_the_new_server, with_nsd),
 		cmocka_unit_test_setup(test_f38_resolve_by_hosts_order_and_search_as_getaddrinfo, with_nsd),
 		cmocka_unit_test_setup(test_results_equal_lookups_ask_once_and_kept_answers_not_at_all, with_liar),
+		cmocka_unit_test_setup(test_results_no_such_name_is_kept_if_its_zone_says_so, with_liar),
 	};
 	int rc;
 

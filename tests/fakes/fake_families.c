@@ -130,6 +130,13 @@ void fake_families_fail(struct rcm_families *families, enum rcm_dns_verdict verd
 	end(families);
 }
 
+void fake_families_fail_for(struct rcm_families *families, enum rcm_dns_verdict verdict, uint32_t ttl)
+{
+	families->reply.limited = true;
+	families->reply.ttl = ttl;
+	fake_families_fail(families, verdict);
+}
+
 static void add(struct rcm_reply *reply, const char *text)
 {
 	union rcm_dns_address *to;

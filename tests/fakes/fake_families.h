@@ -21,6 +21,9 @@ void fake_families_room(unsigned room);
 /* Ends a taken one in any way but FOUND. */
 void fake_families_fail(struct rcm_families *families, enum rcm_dns_verdict verdict);
 
+/* The same where an answer said how long it may be kept, in seconds. */
+void fake_families_fail_for(struct rcm_families *families, enum rcm_dns_verdict verdict, uint32_t ttl);
+
 /* Ends it with these addresses of that name; the second may be NULL. */
 void fake_families_found(struct rcm_families *families, const char *first, const char *second);
 

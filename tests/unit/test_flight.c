@@ -5,9 +5,11 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <time.h>
 
 #include "asker.h"
 #include "base/clock.h"
+#include "base/limits.h"
 #include "fake_dns.h"
 #include "resolve/engine.h"
 #include "test.h"
@@ -171,12 +173,42 @@ static void test_answer_kept_is_not_given_to_who_wants_a_fresh_one(void **state)
 static void test_answer_that_says_no_is_kept_briefly_a_failure_is_not(void **state)
 {
 	(void)state;
+	assert_int_equal(ask(0, "neg.e2.ttl100.example"), -ENOENT);
+	assert_int_equal(ask(1, "neg.e2.ttl100.example"), -ENOENT);
+	assert_int_equal(rcm_fake_dns_started(), 1);
+	assert_int_equal(ask(0, "neg.e11.ttl100.example"), -EAGAIN);
+	assert_int_equal(ask(1, "neg.e11.ttl100.example"), -EAGAIN);
+	assert_int_equal(rcm_fake_dns_started(), 3);
+}
+
+static atomic_ullong ahead;
+
+static uint64_t clock_ahead(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * RCM_NS_PER_S + (uint64_t)ts.tv_nsec + ahead;
+}
+
+static void test_answer_that_says_no_is_kept_no_longer_than_that(void **state)
+{
+	(void)state;
+	assert_int_equal(ask(0, "late.e61.ttl100.example"), -ENODATA);
+	ahead = RCM_TTL_NEGATIVE_S * RCM_NS_PER_S;
+	assert_int_equal(ask(1, "late.e61.ttl100.example"), -ENODATA);
+	assert_int_equal(rcm_fake_dns_started(), 2);
+}
+
+/* RFC 2308, section 5. */
+static void test_answer_that_says_no_and_not_for_how_long_is_not_kept(void **state)
+{
+	(void)state;
 	assert_int_equal(ask(0, "neg.e2.example"), -ENOENT);
 	assert_int_equal(ask(1, "neg.e2.example"), -ENOENT);
-	assert_int_equal(rcm_fake_dns_started(), 1);
-	assert_int_equal(ask(0, "neg.e11.example"), -EAGAIN);
-	assert_int_equal(ask(1, "neg.e11.example"), -EAGAIN);
-	assert_int_equal(rcm_fake_dns_started(), 3);
+	assert_int_equal(ask(1, "neg.e61.example"), -ENODATA);
+	assert_int_equal(ask(1, "neg.e61.example"), -ENODATA);
+	assert_int_equal(rcm_fake_dns_started(), 4);
 }
 
 /* F7, F34: many silent names keep nobody waiting. */
@@ -284,11 +316,14 @@ int main(void)
 		T(test_answer_without_ttl_is_not_kept),
 		T(test_answer_kept_is_not_given_to_who_wants_a_fresh_one),
 		T(test_answer_that_says_no_is_kept_briefly_a_failure_is_not),
+		T(test_answer_that_says_no_is_kept_no_longer_than_that),
+		T(test_answer_that_says_no_and_not_for_how_long_is_not_kept),
 		T(test_flight_lands_while_others_ask_without_a_pause),
 		T(test_flight_is_found_by_later_ones_when_its_first_request_has_left),
 		T(test_flight_of_a_live_name_is_done_among_silent_ones),
 	};
 
+	rcm_clock_replace(clock_ahead);
 	rcm_engine_use(&(struct rcm_backends){ .dns = &rcm_fake_dns });
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

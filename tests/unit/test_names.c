@@ -69,6 +69,53 @@ static void test_names_search_list_is_walked_and_res_search_s_choice_told(void *
 	assert_int_equal(r.done, 1);
 }
 
+static void assert_no_of_two_is_kept_for(uint32_t first, uint32_t last, uint32_t ttl)
+{
+	struct result r;
+
+	start(&r, "short");
+	turn();
+	fake_families_fail_for(fake_families_take("short.x.test", AF_UNSPEC), RCM_DNS_NXDOMAIN, first);
+	turn();
+	fake_families_fail_for(fake_families_take("short", AF_UNSPEC), RCM_DNS_NODATA, last);
+	turn();
+	assert_int_equal(r.status, -ENODATA);
+	assert_int_equal(r.ttl, ttl);
+}
+
+/* RFC 2308, section 5; and a failure that the search hides, half of one, and nobody asked at all. */
+static void test_names_no_is_kept_as_long_as_every_zone_that_was_asked_says(void **state)
+{
+	struct rcm_families *half;
+	struct result r;
+
+	(void)state;
+	rcm_names_configure(names, files_dns, make_resolv(LOCAL "search x.test\n"), NULL);
+	assert_no_of_two_is_kept_for(60, 30, 30);
+	assert_no_of_two_is_kept_for(20, 30, 20);
+	assert_no_of_two_is_kept_for(0, 30, 0);
+	assert_no_of_two_is_kept_for(UINT32_MAX, 30, 0);
+	assert_no_of_two_is_kept_for(30, UINT32_MAX, 0);
+	start(&r, "short");
+	turn();
+	fake_families_fail_for(fake_families_take("short.x.test", AF_UNSPEC), RCM_DNS_NODATA, 60);
+	turn();
+	fail_next("short", RCM_DNS_REFUSED);
+	assert_int_equal(r.status, -ENODATA);
+	assert_int_equal(r.ttl, 0);
+	start(&r, "short.");
+	turn();
+	half = fake_families_take("short.", AF_UNSPEC);
+	half->half = true;
+	fake_families_fail_for(half, RCM_DNS_NODATA, 60);
+	turn();
+	assert_int_equal(r.ttl, 0);
+	start_as(&r, "short", AF_UNSPEC, RCM_DNS_HOSTS);
+	turn();
+	assert_int_equal(r.status, -ENOENT);
+	assert_int_equal(r.ttl, 0);
+}
+
 /* No label of it may be empty: it is not asked for, and the search goes on. */
 static void test_names_candidate_that_is_no_name_is_one_that_is_not_found(void **state)
 {
@@ -377,6 +424,7 @@ int main(void)
 		NAMES_TEST(test_names_found_with_all_addresses_and_the_name_asked_for),
 		NAMES_TEST(test_names_wanted_family_only_is_asked_for),
 		NAMES_TEST(test_names_search_list_is_walked_and_res_search_s_choice_told),
+		NAMES_TEST(test_names_no_is_kept_as_long_as_every_zone_that_was_asked_says),
 		NAMES_TEST(test_names_candidate_that_is_no_name_is_one_that_is_not_found),
 		NAMES_TEST(test_names_hosts_file_comes_first_and_asks_nobody),
 		NAMES_TEST(test_names_hosts_file_comes_last_where_dns_is_first),
