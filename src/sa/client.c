@@ -188,6 +188,16 @@ static void client_path_done(struct rcm_link_txn *txn, const struct rcm_txn_outc
 						     .paths = (const uint8_t (*)[64])outcome->answer.records });
 }
 
+static void client_publish_done(struct rcm_link_txn *txn, const struct rcm_txn_outcome *outcome)
+{
+	struct rcm_sa_query *query = rcm_container(txn, struct rcm_sa_query, txn);
+
+	if (outcome->status)
+		tell_failure(query, outcome);
+	else
+		client_tell(query, &(struct rcm_sa_answer){ .status = 0 });
+}
+
 static int client_query_new(struct rcm_sa *sa, const struct rcm_gid *port, rcm_sa_done_fn *done, void *arg,
 			    struct rcm_link **ret_link, struct rcm_sa_query **ret_query)
 {
@@ -217,7 +227,8 @@ static int client_service(struct rcm_sa *sa, const struct rcm_sa_service_query *
 		return ret;
 	query->service = *q;
 	rcm_wire_ask_service(q, query->txn.txn.mad);
-	query->txn.txn.renews = true;
+	/* Who asks for a record that is its own has to know at once that a new SM doesn't have it. */
+	query->txn.txn.renews = !q->by_place;
 	*ret_query = query;
 	rcm_link_ask(link, &query->txn, q->deadline, client_service_done);
 	return 0;
@@ -236,6 +247,21 @@ static int client_path(struct rcm_sa *sa, const struct rcm_sa_path_query *q, rcm
 	rcm_wire_ask_path(q, query->txn.txn.mad);
 	*ret_query = query;
 	rcm_link_ask(link, &query->txn, q->deadline, client_path_done);
+	return 0;
+}
+
+static int client_publish(struct rcm_sa *sa, const struct rcm_sa_publication *p, rcm_sa_done_fn *done, void *arg,
+			  struct rcm_sa_query **ret_query)
+{
+	struct rcm_sa_query *query;
+	struct rcm_link *link;
+	int ret = client_query_new(sa, &p->port, done, arg, &link, &query);
+
+	if (ret)
+		return ret;
+	rcm_wire_publish(p, query->txn.txn.mad);
+	*ret_query = query;
+	rcm_link_ask(link, &query->txn, p->deadline, client_publish_done);
 	return 0;
 }
 
@@ -295,6 +321,7 @@ const struct rcm_sa_ops rcm_sa_umad = {
 	.open = client_open,
 	.service = client_service,
 	.path = client_path,
+	.publish = client_publish,
 	.cancel = client_cancel,
 	.stats = client_stats,
 	.close = client_close,

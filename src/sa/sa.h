@@ -40,6 +40,11 @@ struct rcm_sa_service_query {
 	bool by_id, by_name;
 	uint64_t service_id;		/* host order */
 	char service_name[64];		/* zero-padded */
+	bool by_place;			/* and of that GID and P_Key: with its id there is one such record at most */
+	struct rcm_gid gid;
+	uint16_t pkey;
+	bool by_key;			/* and with that ServiceKey, which no answer shows */
+	uint8_t key[16];
 	uint64_t deadline;		/* ns of rcm_clock_now(); 0: none */
 };
 
@@ -60,6 +65,15 @@ struct rcm_sa_service_record {
 	uint32_t lease;			/* seconds; UINT32_MAX: for ever */
 	char name[65];			/* NUL-terminated here */
 	uint8_t data[64];		/* data8, data16, data32, data64 as on the wire */
+};
+
+/* A record that is to be at the SA, or not to be there any more. The SA knows it by its id, GID and P_Key. */
+struct rcm_sa_publication {
+	struct rcm_gid port;		/* GID of the local port to ask through */
+	bool remove;
+	struct rcm_sa_service_record record;
+	uint8_t key[16];		/* ServiceKey */
+	uint64_t deadline;
 };
 
 /* Valid during the completion only. */
@@ -98,6 +112,10 @@ struct rcm_sa_ops {
 		       struct rcm_sa_query **ret_query);
 	int (*path)(struct rcm_sa *sa, const struct rcm_sa_path_query *query, rcm_sa_done_fn *done, void *arg,
 		    struct rcm_sa_query **ret_query);
+
+	/* The same, to set or delete a record: the answer has neither records nor paths. */
+	int (*publish)(struct rcm_sa *sa, const struct rcm_sa_publication *publication, rcm_sa_done_fn *done, void *arg,
+		       struct rcm_sa_query **ret_query);
 
 	/* done will not be called any more. */
 	void (*cancel)(struct rcm_sa *sa, struct rcm_sa_query *query);

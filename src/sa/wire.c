@@ -9,11 +9,15 @@
 
 enum { METHOD_RESPONSE = 0x80 };
 enum { AT_CLASS = 1, AT_METHOD = 3, AT_STATUS = 4, AT_TID_LOW = 12, AT_ATTRIBUTE = 16, AT_ATTRIBUTE_OFFSET = 44 };
-enum { AT_SERVICE_ID = 0, AT_SERVICE_NAME = 48 };
+enum { AT_SERVICE_ID = 0, AT_SERVICE_GID = 8, AT_SERVICE_PKEY = 24, AT_SERVICE_NAME = 48 };
 enum { AT_PATH_DGID = 8, AT_PATH_SGID = 24, AT_PATH_REVERSIBLE = 49, AT_PATH_PKEY = 50, PKEY_NUMBER = 0x7fff };
 
 /* Component mask bits; a PathRecord's ServiceID has two. */
-enum { SERVICE_ID = 1 << 0, SERVICE_NAME = 1 << 6 };
+enum {
+	SERVICE_ID = 1 << 0, SERVICE_GID = 1 << 1, SERVICE_PKEY = 1 << 2, SERVICE_LEASE = 1 << 4, SERVICE_KEY = 1 << 5,
+	SERVICE_NAME = 1 << 6, SERVICE_PLACE = SERVICE_ID | SERVICE_GID | SERVICE_PKEY,
+};
+#define SERVICE_DATA (UINT64_C(0x3fffffff) << 7)	/* each element of the four kinds of data has a bit */
 enum {
 	PATH_SERVICE_ID = 3 << 0, PATH_DGID = 1 << 2, PATH_SGID = 1 << 3, PATH_REVERSIBLE = 1 << 11,
 	PATH_TRAFFIC_CLASS = 1 << 10, PATH_NUMBER = 1 << 12, PATH_PKEY = 1 << 13,
@@ -53,13 +57,38 @@ void rcm_wire_ask(enum rcm_wire_method method, enum rcm_wire_attribute attribute
 
 void rcm_wire_ask_service(const struct rcm_sa_service_query *query, uint8_t mad[RCM_MAD_SIZE])
 {
-	uint64_t mask = (query->by_id ? SERVICE_ID : 0) | (query->by_name ? SERVICE_NAME : 0);
+	uint64_t mask = (query->by_id ? SERVICE_ID : 0) | (query->by_place ? SERVICE_GID | SERVICE_PKEY : 0) |
+			(query->by_key ? SERVICE_KEY : 0) | (query->by_name ? SERVICE_NAME : 0);
 	struct rcm_writer w = header_write(mad, RCM_SA_GET_TABLE, RCM_SA_SERVICE_RECORD, mask);
+	static const struct rcm_gid none;
 
 	rcm_write_u64(&w, query->by_id ? query->service_id : 0);
-	rcm_write_zeros(&w, 16 + 2 + 2 + 4 + 16);	/* GID, P_Key, reserved, lease, key */
+	rcm_write_bytes(&w, query->by_place ? query->gid.raw : none.raw, sizeof(none.raw));
+	rcm_write_u16(&w, query->by_place ? query->pkey : 0);
+	rcm_write_zeros(&w, 2 + 4);		/* reserved, lease */
+	rcm_write_bytes(&w, query->by_key ? query->key : none.raw, sizeof(query->key));
 	if (query->by_name)
 		rcm_write_bytes(&w, query->service_name, sizeof(query->service_name));
+}
+
+/* What is set is named component by component: an SA takes what isn't for nothing, a lease for one without an end. */
+void rcm_wire_publish(const struct rcm_sa_publication *publication, uint8_t mad[RCM_MAD_SIZE])
+{
+	const struct rcm_sa_service_record *record = &publication->record;
+	uint64_t mask = SERVICE_PLACE | SERVICE_KEY;
+	struct rcm_writer w;
+
+	if (!publication->remove)
+		mask |= SERVICE_LEASE | SERVICE_NAME | SERVICE_DATA;
+	w = header_write(mad, publication->remove ? RCM_SA_DELETE : RCM_SA_SET, RCM_SA_SERVICE_RECORD, mask);
+	rcm_write_u64(&w, record->id);
+	rcm_write_bytes(&w, record->gid.raw, sizeof(record->gid.raw));
+	rcm_write_u16(&w, record->pkey);
+	rcm_write_zeros(&w, 2);
+	rcm_write_u32(&w, record->lease);
+	rcm_write_bytes(&w, publication->key, sizeof(publication->key));
+	rcm_write_bytes(&w, record->name, 64);
+	rcm_write_bytes(&w, record->data, sizeof(record->data));
 }
 
 void rcm_wire_ask_path(const struct rcm_sa_path_query *query, uint8_t mad[RCM_MAD_SIZE])
@@ -229,6 +258,9 @@ bool rcm_wire_service_matches(const struct rcm_sa_service_query *query, const ui
 	struct rcm_reader r = rcm_reader_init(bytes + AT_SERVICE_ID, sizeof(uint64_t));
 
 	if (query->by_id && rcm_read_u64(&r) != query->service_id)
+		return false;
+	if (query->by_place && (memcmp(bytes + AT_SERVICE_GID, query->gid.raw, sizeof(query->gid.raw)) != 0 ||
+				u16_at(bytes, AT_SERVICE_PKEY) != query->pkey))
 		return false;
 	return !query->by_name || !memcmp(bytes + AT_SERVICE_NAME, query->service_name, sizeof(query->service_name));
 }

@@ -43,8 +43,9 @@ enum rcm_wire_attribute { RCM_SA_CLASS_PORT_INFO = 0x01, RCM_SA_SERVICE_RECORD =
 void rcm_wire_ask(enum rcm_wire_method method, enum rcm_wire_attribute attribute, uint64_t mask, const void *record,
 		  size_t len, uint8_t mad[RCM_MAD_SIZE]);
 
-/* GetTable(ServiceRecord) and Get(PathRecord). */
+/* GetTable(ServiceRecord), Set or Delete of one, and Get(PathRecord). */
 void rcm_wire_ask_service(const struct rcm_sa_service_query *query, uint8_t mad[RCM_MAD_SIZE]);
+void rcm_wire_publish(const struct rcm_sa_publication *publication, uint8_t mad[RCM_MAD_SIZE]);
 void rcm_wire_ask_path(const struct rcm_sa_path_query *query, uint8_t mad[RCM_MAD_SIZE]);
 
 /* The client's half of the transaction id; the kernel overwrites the other. mad has at least its 24 byte header. */

@@ -430,11 +430,20 @@ static void kernel_abandon(struct rcm_sa *sa)
 	kernel_free_all(sa, false);
 }
 
+/* The kernel has no command for it. */
+static int kernel_publish(struct rcm_sa *sa, const struct rcm_sa_publication *publication, rcm_sa_done_fn *done,
+			  void *arg, struct rcm_sa_query **ret_query)
+{
+	(void)sa, (void)publication, (void)done, (void)arg, (void)ret_query;
+	return -EACCES;
+}
+
 const struct rcm_sa_ops rcm_sa_kernel = {
 	.name = "kernel",
 	.open = kernel_open,
 	.service = kernel_service,
 	.path = kernel_path,
+	.publish = kernel_publish,
 	.cancel = kernel_cancel,
 	.stats = kernel_stats,
 	.close = kernel_close,

@@ -422,9 +422,106 @@ static void test_client_told_of_an_outcome_can_not_free_the_link_that_tells(void
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
+static int publish(bool remove, struct heard *h)
+{
+	struct rcm_sa_publication p = {
+		.port = port_gid(1), .remove = remove, .deadline = rcm_clock_now() + 4 * RCM_NS_PER_S,
+		.record = { .id = 7, .gid = port_gid(1), .pkey = 0xffff, .lease = 120, .name = "disk" },
+	};
+	struct rcm_sa_query *query;
+
+	return rcm_sa_umad.publish(sa, &p, hear, h, &query);
+}
+
+static void test_client_publishes_and_tells_that_the_sa_agreed(void **state)
+{
+	struct rcm_fake_sent sent;
+	struct heard h = { 0 };
+	uint8_t mad[256];
+
+	(void)state;
+	assert_int_equal(publish(false, &h), 0);
+	sent = rcm_fake_umad_sent();
+	assert_int_equal(sent.mad[3], 0x02);
+	memcpy(mad, sent.mad, sizeof(mad));
+	mad[3] = 0x81;
+	rcm_fake_umad_bytes(&sent, mad, sizeof(mad));
+	turn();
+	assert_int_equal(h.calls, 1);
+	assert_int_equal(h.status, 0);
+}
+
+static void test_client_publishing_keeps_the_status_of_a_refusal(void **state)
+{
+	struct rcm_fake_sent sent;
+	struct heard h = { 0 };
+	uint8_t mad[256];
+
+	(void)state;
+	assert_int_equal(publish(false, &h), 0);
+	sent = rcm_fake_umad_sent();
+	memcpy(mad, sent.mad, sizeof(mad));
+	mad[3] = 0x81;
+	mad[4] = 0x02;
+	rcm_fake_umad_bytes(&sent, mad, sizeof(mad));
+	turn();
+	assert_int_equal(h.status, -EIO);
+	assert_int_equal(h.mad_status, 0x0200);
+	assert_non_null(strstr(h.text, "REQ_INVALID"));
+}
+
+static void test_client_deleting_what_is_not_there_is_enoent(void **state)
+{
+	struct rcm_fake_sent sent;
+	struct heard h = { 0 };
+	uint8_t mad[256];
+
+	(void)state;
+	assert_int_equal(publish(true, &h), 0);
+	sent = rcm_fake_umad_sent();
+	memcpy(mad, sent.mad, sizeof(mad));
+	mad[3] = 0x95;
+	mad[4] = 0x03;
+	rcm_fake_umad_bytes(&sent, mad, sizeof(mad));
+	turn();
+	assert_int_equal(h.status, -ENOENT);
+}
+
+/* Its publisher has to set it there, and not to wait for somebody else to. */
+static void test_client_says_at_once_that_a_new_sm_lacks_a_record_of_the_asker(void **state)
+{
+	struct rcm_sa_service_query q = {
+		.port = port_gid(1), .by_id = true, .service_id = 7, .by_place = true, .gid = port_gid(1), .pkey = 0xffff,
+		.deadline = rcm_clock_now() + 4 * RCM_NS_PER_S,
+	};
+	struct rcm_fake_sent sent;
+	struct rcm_sa_query *query;
+	struct heard h = { 0 };
+
+	(void)state;
+	assert_int_equal(rcm_sa_umad.service(sa, &q, hear, &h, &query), 0);
+	sent = rcm_fake_umad_sent();
+	rcm_fake_umad_answer(&sent, 0, 176, "", 0);
+	turn();
+	assert_int_equal(h.status, -ENOENT);
+	rcm_fake_umad.sm_lid = 2;
+	rcm_fake_clock_advance(2 * RCM_NS_PER_S);
+	q.deadline = rcm_clock_now() + 4 * RCM_NS_PER_S;
+	assert_int_equal(rcm_sa_umad.service(sa, &q, hear, &h, &query), 0);
+	sent = rcm_fake_umad_sent();
+	rcm_fake_umad_answer(&sent, 0, 176, "", 0);
+	turn();
+	assert_int_equal(h.calls, 2);
+	assert_int_equal(h.status, -ENOENT);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
+		TEST(test_client_publishes_and_tells_that_the_sa_agreed),
+		TEST(test_client_publishing_keeps_the_status_of_a_refusal),
+		TEST(test_client_deleting_what_is_not_there_is_enoent),
+		TEST(test_client_says_at_once_that_a_new_sm_lacks_a_record_of_the_asker),
 		TEST(test_client_opens_no_port_before_the_first_question),
 		TEST(test_client_gives_the_records_of_the_answer),
 		TEST(test_client_refuses_a_record_that_was_not_asked_for),

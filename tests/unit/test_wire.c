@@ -269,9 +269,106 @@ static void test_wire_service_record_matches_only_what_was_asked(void **state)
 	assert_true(rcm_wire_service_matches(&q, bytes));
 }
 
+static struct rcm_sa_publication a_publication(void)
+{
+	struct rcm_sa_publication p = {
+		.record = { .id = 0x1122334455667788, .gid = { { 0xfe, 0x80, [15] = 9 } }, .pkey = 0x8001, .lease = 120,
+			    .name = "disk", .data = { 1, [63] = 2 } },
+	};
+
+	memset(p.key, 0x5a, sizeof(p.key));
+	return p;
+}
+
+static void test_wire_set_names_each_component_of_the_record(void **state)
+{
+	static const uint8_t mask[8] = { 0, 0, 0, 0x1f, 0xff, 0xff, 0xff, 0xf7 };
+	struct rcm_sa_publication p = a_publication();
+	struct rcm_sa_service_record back;
+	uint8_t mad[RCM_MAD_SIZE];
+
+	(void)state;
+	rcm_wire_publish(&p, mad);
+	assert_int_equal(mad[3], 0x02);
+	assert_int_equal(mad[17], 0x31);
+	assert_memory_equal(mad + 48, mask, sizeof(mask));
+	rcm_wire_service_record(mad + RCM_SA_HEADER_SIZE, &back);
+	assert_int_equal(back.id, p.record.id);
+	assert_memory_equal(&back.gid, &p.record.gid, sizeof(back.gid));
+	assert_int_equal(back.pkey, 0x8001);
+	assert_int_equal(back.lease, 120);
+	assert_string_equal(back.name, "disk");
+	assert_memory_equal(back.data, p.record.data, sizeof(back.data));
+	assert_memory_equal(mad + RCM_SA_HEADER_SIZE + 32, p.key, sizeof(p.key));
+}
+
+static void test_wire_delete_names_what_the_record_is_known_by(void **state)
+{
+	struct rcm_sa_publication p = a_publication();
+	uint8_t mad[RCM_MAD_SIZE];
+
+	(void)state;
+	p.remove = true;
+	rcm_wire_publish(&p, mad);
+	assert_int_equal(mad[3], 0x15);
+	assert_int_equal(mad[55], 0x27);
+	assert_int_equal(mad[54], 0);
+}
+
+static void test_wire_question_for_a_place_and_key_has_both_and_matches_that_place_alone(void **state)
+{
+	struct rcm_sa_publication p = a_publication();
+	struct rcm_sa_service_query q = {
+		.by_id = true, .service_id = p.record.id, .by_place = true, .gid = p.record.gid, .pkey = 0x8001, .by_key = true,
+	};
+	uint8_t mad[RCM_MAD_SIZE], set[RCM_MAD_SIZE], *record = set + RCM_SA_HEADER_SIZE;
+
+	(void)state;
+	memcpy(q.key, p.key, sizeof(q.key));
+	rcm_wire_ask_service(&q, mad);
+	assert_int_equal(mad[3], 0x12);
+	assert_int_equal(mad[55], 0x27);
+	rcm_wire_publish(&p, set);
+	assert_memory_equal(mad + RCM_SA_HEADER_SIZE, record, 28);
+	assert_memory_equal(mad + RCM_SA_HEADER_SIZE + 32, p.key, sizeof(p.key));
+	assert_true(rcm_wire_service_matches(&q, record));
+	record[23] ^= 1;
+	assert_false(rcm_wire_service_matches(&q, record));
+	record[23] ^= 1;
+	record[25] ^= 1;
+	assert_false(rcm_wire_service_matches(&q, record));
+}
+
+/* Of a Set: GetResp. */
+static void test_wire_answers_to_set_and_delete_are_read(void **state)
+{
+	struct rcm_sa_publication p = a_publication();
+	uint8_t question[RCM_MAD_SIZE], answer[RCM_MAD_SIZE];
+	struct rcm_wire_answer a;
+
+	(void)state;
+	rcm_wire_publish(&p, question);
+	memcpy(answer, question, sizeof(answer));
+	answer[3] = 0x81;
+	assert_int_equal(rcm_wire_read(question, answer, sizeof(answer), &a), 0);
+	assert_int_equal(a.count, 1);
+	answer[3] = 0x82;
+	assert_int_equal(rcm_wire_read(question, answer, sizeof(answer), &a), -EPROTO);
+	p.remove = true;
+	rcm_wire_publish(&p, question);
+	answer[3] = 0x95;
+	answer[4] = 0x03;
+	assert_int_equal(rcm_wire_read(question, answer, sizeof(answer), &a), 0);
+	assert_int_equal(a.status, 0x0300);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_wire_set_names_each_component_of_the_record),
+		cmocka_unit_test(test_wire_delete_names_what_the_record_is_known_by),
+		cmocka_unit_test(test_wire_question_for_a_place_and_key_has_both_and_matches_that_place_alone),
+		cmocka_unit_test(test_wire_answers_to_set_and_delete_are_read),
 		cmocka_unit_test(test_wire_question_by_name_is_a_get_table_with_the_padded_name),
 		cmocka_unit_test(test_wire_question_has_no_sm_key_and_no_rmpp_header),
 		cmocka_unit_test(test_wire_question_by_id_leaves_the_name_out),
