@@ -44,6 +44,12 @@ enum {
 	RCM_SA_ANSWER_MAX = 16 << 20,	/* bytes of one SA answer: 95,000 service records */
 	RCM_SA_IDLE_MS = 10000,		/* a port is closed after so long without a question */
 	RCM_SA_DEADLINE_MS = 4000,	/* default for a whole SA resolution */
+	RCM_PUBLISHED_MAX = 4096,	/* services that a process publishes */
+	RCM_PUBLISH_WINDOW = 8,		/* of them at the SA at a time, so that questions find room in the window */
+	RCM_PUBLISH_LOOK_MS = 1000,	/* how often their ports are looked at, */
+	RCM_PUBLISH_LOOK_PKEYS_MS = 10000,	/* and these ports' P_Keys, each a file */
+	RCM_LEASE_S = 120,		/* of a service whose publisher says nothing */
+	RCM_LEASE_MAX_S = 86400,	/* the longest: what its publisher left behind is there as long */
 	RCM_NETDEVS_MAX = 64,		/* network interfaces of RDMA devices that are told apart */
 	RCM_RETIRED_MAX = 64,		/* destroyed channels whose memory is kept for calls that were on their way */
 	RCM_TURN_REQUESTS = 256,	/* requests begun per turn, so that a burst of them delays no answer */

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * One service on its way to the SA, and kept there: asked for, set, renewed, set again, and removed at the end. All
+ * calls are on the loop's thread.
+ */
+#pragma once
+
+#include "base/limits.h"
+#include "loop/timer.h"
+#include "publish/offer.h"
+
+/*
+ * WAITING   for its time, or for a change		(registration_rest)
+ * IN_LINE   for a turn					(registration_want)
+ * ASKING    whether the SA has its record		(registration_ask)
+ * LOOKING   what is in the place of its record		(registration_look)
+ * SETTING   the record					(registration_set)
+ * REMOVING  the record					(registration_remove)
+ */
+enum rcm_registration_state {
+	RCM_REGISTRATION_WAITING, RCM_REGISTRATION_IN_LINE, RCM_REGISTRATION_ASKING, RCM_REGISTRATION_LOOKING,
+	RCM_REGISTRATION_SETTING, RCM_REGISTRATION_REMOVING,
+};
+
+struct rcm_registration;
+
+/* What its owner does for it. */
+struct rcm_registration_ops {
+	/* It wants a turn: rcm_registration_turn(), not inside of this call. */
+	void (*want)(struct rcm_registration *registration);
+
+	/* Its turn is over. */
+	void (*rest)(struct rcm_registration *registration);
+
+	/* What became of its record changed. Not any more once it was stopped. */
+	void (*tell)(struct rcm_registration *registration, const struct rcm_service_outcome *outcome);
+
+	/* It is through, its turn too, and the owner's to free. */
+	void (*over)(struct rcm_registration *registration);
+
+	uint64_t (*random)(struct rcm_registration *registration);
+};
+
+struct rcm_registration {
+	struct rcm_loop *loop;
+	const struct rcm_registration_ops *ops;
+	struct rcm_service_offer offer;
+	uint8_t key[16];			/* the ServiceKey, by which it knows its own record; never 0 */
+	enum rcm_registration_state state;
+	bool ending;				/* to be removed */
+	bool sent;				/* a Set for place was sent: the SA may have the record */
+	bool there;				/* the SA has it until lease_end */
+	bool again;				/* something changed during its turn */
+	bool blocked;				/* another of this process has the place */
+	bool told_any;
+	int told;				/* the status that was told last */
+	unsigned failures;			/* in a row */
+	uint64_t lease_end, set_at;		/* ns */
+	struct rcm_service_place place;		/* where the record is, or is to be */
+	struct rcm_timer timer;
+	const struct rcm_sa_ops *sa_ops;	/* during a turn: through whom, */
+	struct rcm_sa *sa;
+	struct rcm_gid port;			/* by which port, */
+	struct rcm_service_place next;		/* and where the record is to be from now on */
+	struct rcm_sa_query *query;
+	int why_status;				/* what went wrong last, */
+	char why[RCM_TEXT_MAX];			/* and in words */
+};
+
+/* Begins: it wants its first turn. */
+void rcm_registration_start(struct rcm_registration *registration, struct rcm_loop *loop,
+			    const struct rcm_registration_ops *ops);
+
+/* Where its record is to be, by the port as it is now. */
+struct rcm_service_place rcm_registration_next(const struct rcm_registration *registration,
+					       const struct rcm_publish_port *port);
+
+/* Its turn; sa NULL: there is no turn to be had, for that reason (-errno, words). Ends with rest() or over(). */
+void rcm_registration_turn(struct rcm_registration *registration, const struct rcm_sa_ops *ops, struct rcm_sa *sa,
+			   const struct rcm_publish_port *port);
+void rcm_registration_fail(struct rcm_registration *registration, int status, const char *text);
+
+/* Another of this process has its place: it waits until rcm_registration_stir(). quiet: that one is about to leave. */
+void rcm_registration_block(struct rcm_registration *registration, bool quiet);
+
+/* Something changed: it wants a turn at once. */
+void rcm_registration_stir(struct rcm_registration *registration);
+
+/* Removes the record where the SA has it, and only where it is this one's; then over(). */
+void rcm_registration_stop(struct rcm_registration *registration);

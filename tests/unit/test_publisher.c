@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Many services of one process: turns, ports that change, places that two want. */
+#include "publish/publisher.h"
+
+#include <errno.h>
+
+#include "publishing.h"
+#include "test.h"
+
+static struct rcm_publishing one, two, many[1000];
+
+static void stop_all(struct rcm_publishing *list, unsigned count)
+{
+	rcm_publishing_port_gone = false;
+	rcm_model_sa_mood(RCM_MODEL_ANSWERS);
+	for (unsigned i = 0; i < count; i++)
+		rcm_publishing_stop(&list[i]);
+	rcm_model_sa_run(10 * RCM_TEST_S);
+	for (unsigned i = 0; i < count; i++)
+		assert_true(list[i].over);
+}
+
+static void registered(void)
+{
+	rcm_publishing_start(&one, 0x77);
+	rcm_model_sa_run(0);
+	assert_told(&one, 0);
+}
+
+static void test_publisher_of_a_thousand_asks_a_few_at_a_time(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 1000; i++)
+		rcm_publishing_start(&many[i], 1 + i);
+	rcm_model_sa_run(0);
+	assert_int_equal(rcm_model_sa_count(), 1000);
+	assert_int_equal(rcm_model_most, RCM_PUBLISH_WINDOW);
+	for (unsigned i = 0; i < 1000; i++)
+		assert_told(&many[i], 0);
+	rcm_model_sa_run(3600 * RCM_TEST_S);
+	assert_int_equal(rcm_model_sa_count(), 1000);
+	assert_int_equal(rcm_model_most, RCM_PUBLISH_WINDOW);
+	stop_all(many, 1000);
+	assert_int_equal(rcm_model_sa_count(), 0);
+}
+
+/* Of a silent SA nobody's questions are waited for longer than its own few. */
+static void test_publisher_of_a_thousand_loses_none_at_an_sa_that_comes_back(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 1000; i++)
+		rcm_publishing_start(&many[i], 1 + i);
+	rcm_model_sa_run(RCM_TEST_S);
+	rcm_model_sa_mood(RCM_MODEL_SILENT);
+	rcm_model_sa_run(60 * RCM_TEST_S);
+	rcm_model_sa_mood(RCM_MODEL_ANSWERS);
+	rcm_model_sa_run(30 * RCM_TEST_S);
+	assert_int_equal(rcm_model_sa_count(), 1000);
+	for (unsigned i = 0; i < 1000; i++)
+		assert_told(&many[i], 0);
+	stop_all(many, 1000);
+}
+
+static void test_publisher_sets_again_at_once_where_the_sm_is_another(void **state)
+{
+	(void)state;
+	registered();
+	rcm_model_sa_run(5 * RCM_TEST_S);
+	rcm_model_sa_forget();
+	rcm_publishing_port.sm_lid = 9;
+	rcm_model_sa_run(RCM_TEST_S);
+	assert_told(&one, 0, -ENOENT, 0);
+	assert_int_equal(rcm_model_sa_count(), 1);
+	stop_all(&one, 1);
+}
+
+static void test_publisher_asks_nothing_of_an_sm_that_stays(void **state)
+{
+	(void)state;
+	registered();
+	rcm_model_sa_run(35 * RCM_TEST_S);
+	assert_int_equal(rcm_model_gets, 0);
+	assert_int_equal(rcm_model_sets, 1);
+	stop_all(&one, 1);
+}
+
+/* The SM asked for it: all is set again, though nothing shows. */
+static void test_publisher_sets_all_again_on_client_reregister(void **state)
+{
+	(void)state;
+	registered();
+	rcm_model_sa_forget();
+	rcm_publisher_ports_changed(&rcm_publishing_publisher, true);
+	rcm_model_sa_run(0);
+	assert_told(&one, 0, -ENOENT, 0);
+	stop_all(&one, 1);
+}
+
+static void test_publisher_sets_again_when_its_port_comes_up(void **state)
+{
+	(void)state;
+	rcm_publishing_port.active = false;
+	rcm_model_sa_mood(RCM_MODEL_DOWN);
+	rcm_publishing_start(&one, 0x77);
+	rcm_model_sa_run(30 * RCM_TEST_S);
+	assert_told(&one, -ENETDOWN);
+	rcm_model_sa_mood(RCM_MODEL_ANSWERS);
+	rcm_publishing_port.active = true;
+	rcm_model_sa_run(RCM_TEST_S);
+	assert_told(&one, -ENETDOWN, 0);
+	stop_all(&one, 1);
+}
+
+static void test_publisher_moves_the_record_where_the_default_membership_changes(void **state)
+{
+	(void)state;
+	registered();
+	rcm_publishing_port.pkey = 0x7fff;
+	rcm_publishing_port.pkeys++;
+	rcm_publisher_ports_changed(&rcm_publishing_publisher, false);
+	rcm_model_sa_run(0);
+	assert_int_equal(rcm_model_sa_count(), 1);
+	assert_int_equal(rcm_model_sa_find(0x77)->record.pkey, 0x7fff);
+	assert_told(&one, 0);
+	stop_all(&one, 1);
+}
+
+static void test_publisher_sees_p_keys_change_without_being_told(void **state)
+{
+	(void)state;
+	rcm_model_sa_mood(RCM_MODEL_REFUSES);
+	rcm_publishing_start(&one, 0x77);
+	rcm_model_sa_run(RCM_TEST_S);
+	assert_told(&one, -EIO);
+	rcm_model_sa_mood(RCM_MODEL_ANSWERS);
+	rcm_publishing_port.pkeys++;
+	rcm_model_sa_run(RCM_PUBLISH_LOOK_PKEYS_MS / 1000 * RCM_TEST_S);
+	assert_told(&one, -EIO, 0);
+	stop_all(&one, 1);
+}
+
+static void test_publisher_moves_the_record_where_the_prefix_changes(void **state)
+{
+	(void)state;
+	registered();
+	rcm_publishing_port.gid.raw[1] = 0xc0;
+	rcm_model_sa_run(RCM_TEST_S);
+	assert_int_equal(rcm_model_sa_count(), 1);
+	assert_int_equal(rcm_model_sa_find(0x77)->record.gid.raw[1], 0xc0);
+	stop_all(&one, 1);
+	assert_int_equal(rcm_model_sa_count(), 0);
+}
+
+static void test_publisher_without_the_port_tells_when_the_lease_has_ended(void **state)
+{
+	(void)state;
+	registered();
+	rcm_publishing_port_gone = true;
+	rcm_model_sa_run(119 * RCM_TEST_S);
+	assert_told(&one, 0);
+	rcm_model_sa_run(RCM_TEST_S);
+	assert_told(&one, 0, -ENODEV);
+	rcm_publishing_port_gone = false;
+	rcm_model_sa_run(RCM_TEST_S);
+	assert_told(&one, 0, -ENODEV, 0);
+	stop_all(&one, 1);
+}
+
+static void test_publisher_gives_a_place_to_one_of_two(void **state)
+{
+	(void)state;
+	registered();
+	rcm_publishing_start(&two, 0x77);
+	rcm_model_sa_run(RCM_TEST_S);
+	assert_told(&two, -EEXIST);
+	assert_int_equal(rcm_model_sets, 1);
+	rcm_publishing_stop(&one);
+	rcm_model_sa_run(0);
+	assert_true(one.over);
+	assert_told(&two, -EEXIST, 0);
+	assert_int_equal(rcm_model_sa_count(), 1);
+	stop_all(&two, 1);
+}
+
+/* The Delete of the one can't meet the record of the other. */
+static void test_publisher_sets_after_the_one_before_has_been_deleted(void **state)
+{
+	(void)state;
+	registered();
+	rcm_publishing_stop(&one);
+	rcm_publishing_start(&two, 0x77);
+	rcm_model_sa_run(RCM_TEST_S);
+	assert_true(one.over);
+	assert_told(&two, 0);
+	assert_int_equal(rcm_model_sa_count(), 1);
+	assert_int_equal(rcm_model_sa_find(0x77)->key[1], two.published.registration.key[1]);
+	stop_all(&two, 1);
+}
+
+static void test_publisher_with_nothing_left_looks_at_no_port(void **state)
+{
+	unsigned looks;
+
+	(void)state;
+	registered();
+	rcm_model_sa_run(10 * RCM_TEST_S);
+	assert_true(rcm_publishing_looks >= 10);
+	stop_all(&one, 1);
+	looks = rcm_publishing_looks;
+	rcm_model_sa_run(100 * RCM_TEST_S);
+	assert_int_equal(rcm_publishing_looks, looks);
+}
+
+static unsigned forgotten;
+
+static void forget(struct rcm_published *published)
+{
+	(void)published;
+	forgotten++;
+	one.published.over(published);
+}
+
+static void test_publisher_of_the_parent_is_forgotten_without_a_question(void **state)
+{
+	unsigned asked;
+
+	(void)state;
+	registered();
+	rcm_publishing_start(&two, 0x78);
+	rcm_model_sa_run(0);
+	asked = rcm_model_sets + rcm_model_gets + rcm_model_deletes;
+	rcm_publisher_abandon(&rcm_publishing_publisher, forget);
+	assert_int_equal(forgotten, 2);
+	assert_int_equal(rcm_model_sets + rcm_model_gets + rcm_model_deletes, asked);
+	assert_int_equal(rcm_model_sa_count(), 2);
+}
+
+int main(void)
+{
+#define T(test) cmocka_unit_test_setup_teardown(test, rcm_publishing_before, rcm_publishing_after)
+	const struct CMUnitTest tests[] = {
+		T(test_publisher_of_a_thousand_asks_a_few_at_a_time),
+		T(test_publisher_of_a_thousand_loses_none_at_an_sa_that_comes_back),
+		T(test_publisher_sets_again_at_once_where_the_sm_is_another),
+		T(test_publisher_asks_nothing_of_an_sm_that_stays),
+		T(test_publisher_sets_all_again_on_client_reregister),
+		T(test_publisher_sets_again_when_its_port_comes_up),
+		T(test_publisher_moves_the_record_where_the_default_membership_changes),
+		T(test_publisher_sees_p_keys_change_without_being_told),
+		T(test_publisher_moves_the_record_where_the_prefix_changes),
+		T(test_publisher_without_the_port_tells_when_the_lease_has_ended),
+		T(test_publisher_gives_a_place_to_one_of_two),
+		T(test_publisher_sets_after_the_one_before_has_been_deleted),
+		T(test_publisher_with_nothing_left_looks_at_no_port),
+		T(test_publisher_of_the_parent_is_forgotten_without_a_question),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
