@@ -49,6 +49,64 @@ int rai_cancel(struct rdma_cm_id *id);
  */
 int rai_event_text(const struct rdma_cm_event *event, char *buf, size_t len);
 
+/*
+ * Type of an event of this library's own, on the channel of an id that publishes a service: what became of that. It is
+ * no enumerator of enum rdma_cm_event_type, lest compilers ask for it in every switch; a switch that has it is over
+ * (int)event->event. status: 0, the SA has the record; else a negative errno, why it hasn't (below); param.arg: the
+ * registration.
+ */
+#define RAI_EVENT_SERVICE 64
+
+/* A service to be published; what isn't given is 0. */
+struct rai_service {
+	const char *name;		/* 63 bytes at most; NULL: none */
+	uint64_t id;			/* service id, host order; 0: the one that the rdma_cm_id is bound to */
+	uint16_t pkey;			/* partition, host order; 0: as bound, else the default one */
+	uint16_t reserved16;		/* 0 */
+	uint32_t lease_s;		/* seconds that the record outlives its publisher, 1 to 86400; 0: 120 */
+	uint8_t data[64];		/* ServiceData8, 16, 32 and 64 as on the wire; [15]: preference, see below */
+	uint64_t reserved[4];		/* 0 */
+};
+
+/*
+ * Publishes a service at the SA of the InfiniBand port that id is bound to, and keeps it published: renewed at a third
+ * of its lease, set again at once after the SM changed, the port came up or a GID or the P_Keys changed, until
+ * rai_service_unregister() or rdma_destroy_id(). An id may have several, in several partitions say. What is given is
+ * copied.
+ *
+ * Returns at once, waiting for nothing. 0: *registration is a number that no other of the process has, and an
+ * RAI_EVENT_SERVICE follows, and one whenever the SA comes to have the record or not to have it. Two of a registration
+ * wait to be read at most: of more the last replaces the one before. Statuses:
+ *	0		registered, or again; rai_event_text() says after what
+ *	-EIO		refused: the text has the SA's status
+ *	-ENOENT		the SA lost the record, or somebody deleted it; it is set again
+ *	-EEXIST		another's record was put in its place, and it is set again; or this process publishes that id
+ *			at that port in that partition already, and it waits until that one goes
+ *	-EBUSY, -ETIMEDOUT, -ENETDOWN, -ENODEV, -EACCES, -ENOMEM: busy, silent, port down, gone, no more access: once at
+ *			first, later only when the lease has run out
+ * All of them are tried again, for as long as the registration lasts.
+ *
+ * data[15] is the publisher's preference, by which rdma_resolve_addrinfo() sorts: 1 is the best, 255 the last, 0 counts
+ * as 128. One publisher's records are told from others' by a ServiceKey of chance; OpenSM lets anybody replace or
+ * delete them all the same.
+ *
+ * -1 and errno: EINVAL (a NULL; neither name nor id; a name that is empty or reads as a number, which no resolution
+ * finds; a reserved field; a lease too long; id bound to no device, or without a service id where it is to be the
+ * service's), ENOTSUP (the port isn't InfiniBand; a synchronous id, which no event of this kind can be told on),
+ * ENAMETOOLONG, EACCES (no access to the umad device), ENODEV, ENOMEM, EMFILE, EAGAIN (no thread; or the process
+ * publishes 4096 already). Any thread.
+ *
+ * In the child of a fork the registrations are the parent's alone: nothing of them is renewed, deleted or told there.
+ */
+int rai_service_register(struct rdma_cm_id *id, const struct rai_service *service, uint64_t *registration);
+
+/*
+ * Ends a registration of id: no event of it is taken after this call, and its record is deleted where it is still this
+ * one's, soon, in the background, if the SA answers within seconds; else its lease runs out. So does that of a process
+ * that ends right after. errno: EINVAL (NULL), ENOENT (id has no such registration). Any thread; waits for nothing.
+ */
+int rai_service_unregister(struct rdma_cm_id *id, uint64_t registration);
+
 /* A service record as the SA has it (IBTA 15.2.5.14, ServiceRecord). */
 struct rai_service_record {
 	uint64_t id;			/* service id, host order */

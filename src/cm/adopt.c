@@ -10,6 +10,7 @@
 #include "cm/lookup.h"
 #include "cm/mcast.h"
 #include "cm/roll.h"
+#include "cm/service.h"
 
 /* Taken by a fork, too: no child finds a channel half adopted. */
 static struct rcm_lock lock = RCM_LOCK_INIT;
@@ -30,6 +31,7 @@ static void id_visit(struct rcm_roll_entry *entry)
 
 	rcm_mcast_renew_all(id, whole);
 	rcm_lookup_renew(id, whole);
+	rcm_service_forsake_all(id, whole);
 }
 
 static void adopt_enter_locked(void) RCM_REQUIRES(lock)

@@ -32,8 +32,8 @@ static void event_free(struct rcm_event *event)
 /* Its ack counts down what its taking counted up. */
 void rcm_event_retype(struct rcm_event *event, enum rdma_cm_event_type type, int status)
 {
-	atomic_fetch_add_explicit(&event->id->unacked_of[type], 1, memory_order_relaxed);
-	atomic_fetch_sub_explicit(&event->id->unacked_of[event->pub.event], 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&event->id->unacked_of[RCM_EVENT_PLACE(type)], 1, memory_order_relaxed);
+	atomic_fetch_sub_explicit(&event->id->unacked_of[RCM_EVENT_PLACE(event->pub.event)], 1, memory_order_relaxed);
 	event->pub.event = type;
 	event->pub.status = status;
 }
@@ -118,7 +118,7 @@ void rcm_event_discard_all(struct rcm_event_list *list)
 
 const char *rcm_event_name(enum rdma_cm_event_type type)
 {
-	static const char *const names[RCM_EVENT_TYPES] = {
+	static const char *const names[RCM_EVENT_PLACES] = {
 #define NAME(event) [event] = #event
 		NAME(RDMA_CM_EVENT_ADDR_RESOLVED),
 		NAME(RDMA_CM_EVENT_ADDR_ERROR),
@@ -141,9 +141,12 @@ const char *rcm_event_name(enum rdma_cm_event_type type)
 		NAME(RDMA_CM_EVENT_USER),
 		NAME(RDMA_CM_EVENT_INTERNAL),
 #undef NAME
+		[RCM_EVENT_TYPES] = "RAI_EVENT_SERVICE",
 	};
 
-	return (unsigned)type < RCM_EVENT_TYPES ? names[type] : "UNKNOWN EVENT";
+	if ((unsigned)type >= RCM_EVENT_TYPES && type != rcm_event_at_place(RCM_EVENT_TYPES))
+		return "UNKNOWN EVENT";
+	return names[RCM_EVENT_PLACE(type)];
 }
 
 int rcm_event_text(const struct rcm_event *event, char *buf, size_t len)

@@ -2,7 +2,7 @@
 /* An event from where it arises (kernel, resolver, application) to the ack. */
 #pragma once
 
-#include <rdma/rdma_cma.h>
+#include <rdma/rai.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -10,10 +10,18 @@
 
 #include "ucma/ucma.h"
 
-enum { RCM_EVENT_TYPES = RDMA_CM_EVENT_INTERNAL + 1 };
+/* The kernel's types are numbers in a row; what is counted by type has a place more, for the one of this library's. */
+enum { RCM_EVENT_TYPES = RDMA_CM_EVENT_INTERNAL + 1, RCM_EVENT_PLACES = RCM_EVENT_TYPES + 1 };
+
+#define RCM_EVENT_PLACE(type) ((int)(type) == RAI_EVENT_SERVICE ? RCM_EVENT_TYPES : (int)(type))
+
+static inline enum rdma_cm_event_type rcm_event_at_place(unsigned place)
+{
+	return (enum rdma_cm_event_type)(place == RCM_EVENT_TYPES ? RAI_EVENT_SERVICE : place);
+}
 
 /* Bits for the types of events that a wait is for. */
-#define RCM_EVENT_BIT(type) (1U << (type))
+#define RCM_EVENT_BIT(type) (1U << RCM_EVENT_PLACE(type))
 #define RCM_EVENTS_ALL UINT32_MAX
 
 struct rcm_channel;
@@ -99,7 +107,7 @@ void rcm_event_untake(struct rcm_event *event);
 /* As rcm_event_discard() for each in a list, which is empty afterwards (links: in_channel). */
 void rcm_event_discard_all(struct rcm_event_list *list);
 
-/* "RDMA_CM_EVENT_...", or "UNKNOWN EVENT". */
+/* "RDMA_CM_EVENT_...", "RAI_EVENT_SERVICE", or "UNKNOWN EVENT". */
 const char *rcm_event_name(enum rdma_cm_event_type type);
 
 /* rai_event_text(): the length of the whole text, of which at most len - 1 bytes and a NUL are written. */

@@ -58,7 +58,7 @@ bool rcm_id_renew(struct rcm_id *id) RCM_UNCHECKED
 		atomic_store(&id->unacked[i], 0);
 		id->commands[i] = 0;
 	}
-	for (unsigned i = 0; i < RCM_EVENT_TYPES; i++)
+	for (unsigned i = 0; i < RCM_EVENT_PLACES; i++)
 		atomic_store(&id->unacked_of[i], 0);
 	atomic_store(&id->awaiting, 0);
 	id->migrating = false;

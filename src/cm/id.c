@@ -56,14 +56,14 @@ void rcm_id_taken(struct rcm_id *id, struct rcm_event *event)
 {
 	event->stay = id->stay;
 	event->process = rcm_fork_generation;
-	atomic_fetch_add_explicit(&id->unacked_of[event->pub.event], 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&id->unacked_of[RCM_EVENT_PLACE(event->pub.event)], 1, memory_order_relaxed);
 	atomic_fetch_add(&id->unacked[event->stay], 1);
 }
 
 /* Either this sees who waits, or rcm_id_wait_acked() sees the lower count: both are sequentially consistent. */
 void rcm_id_acked(struct rcm_id *id, enum rdma_cm_event_type type, uint8_t stay)
 {
-	atomic_fetch_sub_explicit(&id->unacked_of[type], 1, memory_order_relaxed);
+	atomic_fetch_sub_explicit(&id->unacked_of[RCM_EVENT_PLACE(type)], 1, memory_order_relaxed);
 	if (atomic_fetch_sub(&id->unacked[stay], 1) != 1 || !atomic_load(&id->awaiting))
 		return;
 	rcm_lock_acquire(&id->lock);
@@ -73,12 +73,12 @@ void rcm_id_acked(struct rcm_id *id, enum rdma_cm_event_type type, uint8_t stay)
 
 static void id_trace_owed(struct rcm_id *id)
 {
-	for (unsigned type = 0; type < RCM_EVENT_TYPES; type++) {
-		unsigned owed = atomic_load_explicit(&id->unacked_of[type], memory_order_relaxed);
+	for (unsigned place = 0; place < RCM_EVENT_PLACES; place++) {
+		unsigned owed = atomic_load_explicit(&id->unacked_of[place], memory_order_relaxed);
 
 		if (owed)
 			rcm_trace("id %p waits for rdma_ack_cm_event() of %u %s", (void *)id, owed,
-				  rcm_event_name(type));
+				  rcm_event_name(rcm_event_at_place(place)));
 	}
 }
 

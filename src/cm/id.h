@@ -17,6 +17,7 @@ struct rcm_device;
 struct rcm_ep;
 struct rcm_lookup;
 struct rcm_mcast;
+struct rcm_service;
 
 /* What a delivered lookup found (lookup.c); the hints from its start on, so that they aren't held twice. */
 struct rcm_found {
@@ -70,7 +71,7 @@ struct rcm_id {
 	 * down by the ack, without a lock.
 	 */
 	atomic_uint unacked[2];
-	atomic_uint unacked_of[RCM_EVENT_TYPES];	/* by type, for the trace */
+	atomic_uint unacked_of[RCM_EVENT_PLACES];	/* by type, for the trace */
 	atomic_uint awaiting;			/* how many of destroy and migrate wait for acks */
 	struct rcm_event_list undelivered;	/* under the lock of channel */
 	atomic_bool sync;			/* channel is its own: calls wait for their outcome; set under lock */
@@ -98,6 +99,7 @@ struct rcm_id {
 	struct rcm_conn conn RCM_GUARDED_BY(lock);
 	struct rcm_device *device RCM_GUARDED_BY(lock);	/* a use of it, given up under queues too; NULL: none */
 	LIST_HEAD(, rcm_mcast) mcasts RCM_GUARDED_BY(lock);
+	LIST_HEAD(, rcm_service) services RCM_GUARDED_BY(lock);	/* that are published */
 	struct rcm_ep *ep RCM_GUARDED_BY(lock);	/* from rdma_create_ep(), as long as the id; NULL: none */
 	bool has_handle RCM_GUARDED_BY(lock);	/* it has, or had, a kernel's id (kernel.c) */
 	uint32_t handle RCM_GUARDED_BY(lock);	/* of that */

@@ -12,6 +12,7 @@
 #include "cm/local.h"
 #include "cm/lookup.h"
 #include "cm/mcast.h"
+#include "cm/service.h"
 #include "cm/sync.h"
 
 static bool life_knows_port_space(enum rdma_port_space ps)
@@ -72,8 +73,8 @@ int rcm_id_new_of_handle(struct rcm_channel *channel, uint32_t handle, enum rdma
 static bool life_holds_locked(struct rcm_id *id) RCM_REQUIRES(id->lock)
 {
 	rcm_lock_assert_held(&id->lock);
-	return id->lookup || id->found.answer || !LIST_EMPTY(&id->mcasts) || id->device || id->pub.event ||
-	       id->pub.route.path_rec;
+	return id->lookup || id->found.answer || !LIST_EMPTY(&id->mcasts) || !LIST_EMPTY(&id->services) ||
+	       id->device || id->pub.event || id->pub.route.path_rec;
 }
 
 /* What a destroy finds when it begins. */
@@ -130,6 +131,7 @@ int rcm_id_destroy(struct rcm_id *id)
 	/* Nothing of these comes to a dead id. */
 	if (end.holds) {
 		rcm_lookup_abandon(id);
+		rcm_service_end_all(id);
 		rcm_mcast_stop_all(id);
 	}
 	rcm_kernel_end(id, end.channel, end.idle);

@@ -193,12 +193,36 @@ int rcm_local_sa_port(struct rcm_id *id, struct rcm_gid *ret_gid, const struct r
 	return 0;
 }
 
-uint8_t rcm_local_traffic_class(struct rcm_id *id)
+/* Zeros where it is of another family. */
+static struct sockaddr_ib local_bound(struct rcm_id *id)
 {
 	struct sockaddr_ib ib;
 
 	rcm_lock_acquire(&id->lock);
 	memcpy(&ib, &id->pub.route.addr.src_storage, sizeof(ib));
 	rcm_lock_release(&id->lock);
-	return ib.sib_family == AF_IB ? (uint8_t)(be32toh(ib.sib_flowinfo) >> 20) : 0;
+	return ib.sib_family == AF_IB ? ib : (struct sockaddr_ib){ 0 };
+}
+
+int rcm_local_publish_port(struct rcm_id *id, struct rcm_gid *ret_gid, struct sockaddr_ib *ret_bound)
+{
+	struct rcm_sa_port port;
+	int ret = local_port_of(id, &port);
+
+	if (!ret && !port.infiniband)
+		ret = -ENOTSUP;
+	if (!ret)
+		ret = rcm_sa_umad_usable(&port.gid);
+	if (ret)
+		return ret;
+	*ret_gid = port.gid;
+	*ret_bound = local_bound(id);
+	return 0;
+}
+
+uint8_t rcm_local_traffic_class(struct rcm_id *id)
+{
+	struct sockaddr_ib ib = local_bound(id);
+
+	return (uint8_t)(be32toh(ib.sib_flowinfo) >> 20);
 }

@@ -30,5 +30,9 @@ int rcm_local_bind(union rcm_sockaddr *addr, enum rdma_port_space ps, struct rcm
  * process may not), -ENODEV (it is gone). No lock held. *ret_sa: the client to ask. */
 int rcm_local_sa_port(struct rcm_id *id, struct rcm_gid *ret_gid, const struct rcm_sa_ops **ret_sa);
 
+/* The port at whose SA id publishes: as above, but nothing stands in for umad; and the AF_IB address that the id is
+ * bound to, zeros where it is another kind. No lock held. */
+int rcm_local_publish_port(struct rcm_id *id, struct rcm_gid *ret_gid, struct sockaddr_ib *ret_bound);
+
 /* The traffic class that the kernel asks for this id's paths with: of the flow information that it is bound to. */
 uint8_t rcm_local_traffic_class(struct rcm_id *id);

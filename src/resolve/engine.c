@@ -2,18 +2,22 @@
 /* The state of the resolver, and its post box. */
 #include "resolve/engine.h"
 
+#include "base/err.h"
+#include "publish/look.h"
+
 static struct rcm_engine the_engine = {
 	.starting = RCM_LOCK_INIT, .door = RCM_LOCK_INIT, .gate = RCM_LOCK_INIT, .box = RCM_LOCK_INIT,
 	.reach_lock = RCM_LOCK_INIT, .cache = { .lock = RCM_LOCK_INIT },
 	.posted = STAILQ_HEAD_INITIALIZER(the_engine.posted),
 	.cancels = STAILQ_HEAD_INITIALIZER(the_engine.cancels),
+	.errands = STAILQ_HEAD_INITIALIZER(the_engine.errands),
 	.backlog = STAILQ_HEAD_INITIALIZER(the_engine.backlog),
 	.ended = STAILQ_HEAD_INITIALIZER(the_engine.ended),
 	.reading = TAILQ_HEAD_INITIALIZER(the_engine.reading),
 	.naming = TAILQ_HEAD_INITIALIZER(the_engine.naming),
 	.resting = TAILQ_HEAD_INITIALIZER(the_engine.resting),
 	.older = LIST_HEAD_INITIALIZER(the_engine.older),
-	.backends = { &rcm_dns_system, &rcm_sa_umad, rcm_sa_ports },
+	.backends = { &rcm_dns_system, &rcm_sa_umad, rcm_sa_ports, rcm_publish_look },
 };
 
 struct rcm_engine *rcm_engine_the(void)
@@ -69,6 +73,18 @@ void rcm_engine_post_cancel(struct rcm_engine *engine, struct rcm_request *reque
 		rcm_wake_ring(&engine->wake);
 }
 
+void rcm_engine_post_errand(struct rcm_engine *engine, struct rcm_errand *errand)
+{
+	bool wakes;
+
+	rcm_lock_acquire(&engine->box);
+	STAILQ_INSERT_TAIL(&engine->errands, errand, entry);
+	wakes = box_wakes_locked(engine);
+	rcm_lock_release(&engine->box);
+	if (wakes)
+		rcm_wake_ring(&engine->wake);
+}
+
 bool rcm_engine_rests(struct rcm_engine *engine, struct rcm_request *request)
 {
 	bool rests;
@@ -100,18 +116,42 @@ bool rcm_engine_lift(struct rcm_engine *engine, struct rcm_request *request)
 	return rested;
 }
 
-bool rcm_engine_collect(struct rcm_engine *engine, struct rcm_requests *ret_cancels)
+bool rcm_engine_collect(struct rcm_engine *engine, struct rcm_requests *ret_cancels, struct rcm_errands *ret_errands)
 {
 	bool any;
 
 	rcm_lock_acquire(&engine->box);
 	STAILQ_CONCAT(&engine->backlog, &engine->posted);
 	STAILQ_CONCAT(ret_cancels, &engine->cancels);
-	any = !STAILQ_EMPTY(&engine->backlog) || !STAILQ_EMPTY(ret_cancels);
+	STAILQ_CONCAT(ret_errands, &engine->errands);
+	any = !STAILQ_EMPTY(&engine->backlog) || !STAILQ_EMPTY(ret_cancels) || !STAILQ_EMPTY(ret_errands);
 	if (!any)
 		atomic_store_explicit(&engine->asleep, true, memory_order_relaxed);
 	rcm_lock_release(&engine->box);
 	return any;
+}
+
+int rcm_engine_sa(struct rcm_engine *engine, const struct rcm_sa_ops *ops, struct rcm_sa_client **ret_client)
+{
+	struct rcm_sa_client *client = engine->sa, *end = client + RCM_SA_CLIENTS;
+	int ret;
+
+	if (!ops)
+		ops = engine->backends.sa;
+	if (!ops)
+		return -ENOSYS;
+	while (client < end && client->ops && client->ops != ops)
+		client++;
+	if (client == end)
+		return -EMFILE;
+	if (!client->ops) {
+		ret = ops->open(&engine->loop, &client->sa);
+		if (ret)
+			return ret;
+		client->ops = ops;
+	}
+	*ret_client = client;
+	return 0;
 }
 
 void rcm_engine_end(struct rcm_engine *engine, struct rcm_request *request, struct rcm_answer *answer)

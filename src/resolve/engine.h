@@ -6,6 +6,7 @@
 #include "addr/reach.h"
 #include "base/lock.h"
 #include "loop/wake.h"
+#include "publish/publisher.h"
 #include "resolve/cache.h"
 #include "resolve/request.h"
 #include "resolve/stats.h"
@@ -25,7 +26,16 @@ struct rcm_backends {
 	const struct rcm_dns_ops *dns;
 	const struct rcm_sa_ops *sa;		/* where a question names none */
 	int (*sa_ports)(struct rcm_sa_port *ports, unsigned max);
+	int (*port_look)(const struct rcm_gid *gid, bool pkeys, struct rcm_publish_port *ret_port);
 };
+
+/* What other threads want done on the engine's, but for resolutions. */
+struct rcm_errand {
+	STAILQ_ENTRY(rcm_errand) entry;
+	void (*run)(struct rcm_engine *engine, struct rcm_errand *errand);
+};
+
+STAILQ_HEAD(rcm_errands, rcm_errand);
 
 /* The local ports as a look found them. */
 struct rcm_ports_seen {
@@ -51,6 +61,7 @@ struct rcm_engine {
 
 	struct rcm_lock box;
 	struct rcm_requests posted RCM_GUARDED_BY(box), cancels RCM_GUARDED_BY(box);
+	struct rcm_errands errands RCM_GUARDED_BY(box);
 	struct rcm_waiters resting RCM_GUARDED_BY(box);	/* in the child of a fork: what the parent had under way */
 	atomic_bool asleep;			/* set under box; the engine has to be woken */
 	struct rcm_wake wake;
@@ -68,6 +79,7 @@ struct rcm_engine {
 	struct rcm_backends backends;
 	struct rcm_sa_client sa[RCM_SA_CLIENTS];
 	struct rcm_ports_seen ports_seen;
+	struct rcm_publisher publisher;
 	struct rcm_waiters reading, naming;
 	struct rcm_flight *flights;		/* by key */
 	LIST_HEAD(, rcm_flight) older;		/* that nobody joins any more */
@@ -91,6 +103,7 @@ struct rcm_dns *rcm_engine_dns(struct rcm_engine *engine);
 /* Posts a request, or its cancelling (takes over a reference), and wakes the engine where it sleeps. Any thread. */
 void rcm_engine_post(struct rcm_engine *engine, struct rcm_request *request);
 void rcm_engine_post_cancel(struct rcm_engine *engine, struct rcm_request *request);
+void rcm_engine_post_errand(struct rcm_engine *engine, struct rcm_errand *errand);
 
 /* Of a request that rests: whether it does; puts it to rest; wakes it, true: it did, and is the caller's to post or to
  * end. Any thread. */
@@ -98,9 +111,12 @@ bool rcm_engine_rests(struct rcm_engine *engine, struct rcm_request *request);
 void rcm_engine_lay(struct rcm_engine *engine, struct rcm_request *request);
 bool rcm_engine_lift(struct rcm_engine *engine, struct rcm_request *request);
 
-/* On the engine's thread: empties the post box into the backlog and *ret_cancels. False where there was nothing: from
- * then on posting wakes. */
-bool rcm_engine_collect(struct rcm_engine *engine, struct rcm_requests *ret_cancels);
+/* On the engine's thread: empties the post box into the backlog, *ret_cancels and *ret_errands. False where there was
+ * nothing: from then on posting wakes. */
+bool rcm_engine_collect(struct rcm_engine *engine, struct rcm_requests *ret_cancels, struct rcm_errands *ret_errands);
+
+/* On the engine's thread: finds, and opens where it isn't yet, an SA client; NULL ops: the default one. 0 or -errno. */
+int rcm_engine_sa(struct rcm_engine *engine, const struct rcm_sa_ops *ops, struct rcm_sa_client **ret_client);
 
 /* On the engine's thread: settles the outcome, taking over the reference to answer. The request waits nowhere any
  * more. */

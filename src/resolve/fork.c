@@ -5,6 +5,7 @@
 #include "base/fork.h"
 #include "resolve/course.h"
 #include "resolve/flight.h"
+#include "resolve/publication.h"
 
 /* Those that any thread takes last, in the order of docs/locking.md. */
 static void leaves_acquire(struct rcm_engine *engine) RCM_UNCHECKED
@@ -65,9 +66,11 @@ __attribute__((constructor)) static void engine_watch_forks(void)
 static void requests_rest(struct rcm_engine *engine)
 {
 	struct rcm_requests cancels = STAILQ_HEAD_INITIALIZER(cancels);
+	struct rcm_errands errands = STAILQ_HEAD_INITIALIZER(errands);
 	struct rcm_request *request;
 
-	rcm_engine_collect(engine, &cancels);
+	rcm_engine_collect(engine, &cancels, &errands);
+	rcm_publication_abandon_all(engine, &errands);
 	while ((request = STAILQ_FIRST(&engine->backlog))) {
 		STAILQ_REMOVE_HEAD(&engine->backlog, queued);
 		rcm_engine_lay(engine, request);

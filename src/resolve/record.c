@@ -201,30 +201,6 @@ static int choose_ports(struct rcm_engine *engine, const struct rcm_gid *given, 
 	return count ? count : -ENODEV;
 }
 
-/* Finds, and opens where it isn't yet, an SA client; NULL ops: the default one. 0 or -errno. */
-static int sa_client_get(struct rcm_engine *engine, const struct rcm_sa_ops *ops, struct rcm_sa_client **ret_client)
-{
-	struct rcm_sa_client *client = engine->sa, *end = client + RCM_SA_CLIENTS;
-	int ret;
-
-	if (!ops)
-		ops = engine->backends.sa;
-	if (!ops)
-		return -ENOSYS;
-	while (client < end && client->ops && client->ops != ops)
-		client++;
-	if (client == end)
-		return -EMFILE;
-	if (!client->ops) {
-		ret = ops->open(&engine->loop, &client->sa);
-		if (ret)
-			return ret;
-		client->ops = ops;
-	}
-	*ret_client = client;
-	return 0;
-}
-
 static int record_lookup_new(struct rcm_flight *flight, const struct rcm_request *request,
 			     struct rcm_record_lookup **ret_lookup)
 {
@@ -234,7 +210,7 @@ static int record_lookup_new(struct rcm_flight *flight, const struct rcm_request
 	struct rcm_sa_client *client;
 	int ports, ret;
 
-	ret = sa_client_get(engine, request->sa, &client);
+	ret = rcm_engine_sa(engine, request->sa, &client);
 	if (ret)
 		return ret;
 	ports = choose_ports(engine, &request->port_gid, gids);

@@ -39,6 +39,16 @@ static void backlog_begin(struct rcm_engine *engine, unsigned *budget)
 	}
 }
 
+static void errands_run(struct rcm_engine *engine, struct rcm_errands *errands)
+{
+	struct rcm_errand *errand;
+
+	while ((errand = STAILQ_FIRST(errands))) {
+		STAILQ_REMOVE_HEAD(errands, entry);
+		errand->run(engine, errand);
+	}
+}
+
 static void cancels_serve(struct rcm_requests *cancels)
 {
 	struct rcm_request *request;
@@ -74,11 +84,13 @@ static void ended_deliver(struct rcm_engine *engine)
 static bool box_serve(struct rcm_engine *engine)
 {
 	struct rcm_requests cancels = STAILQ_HEAD_INITIALIZER(cancels);
+	struct rcm_errands errands = STAILQ_HEAD_INITIALIZER(errands);
 	unsigned budget = RCM_TURN_REQUESTS;
 	bool any;
 
 	do {
-		any = rcm_engine_collect(engine, &cancels);
+		any = rcm_engine_collect(engine, &cancels, &errands);
+		errands_run(engine, &errands);
 		backlog_begin(engine, &budget);
 		cancels_serve(&cancels);
 		ended_deliver(engine);

@@ -40,6 +40,8 @@ void rcm_fake_engine_reset(void)
 	assert_int_equal(rcm_fake_engine_pending(), 0);
 	assert_int_equal(atomic_load(&answers), 0);
 	assert_int_equal(atomic_load(&live), 0);
+	rcm_fake_engine_over();
+	assert_int_equal(rcm_fake_engine_published(), 0);
 	refusal = 0;
 	is_immediate = holds_cancels = no_memory = false;
 	cancels = 0;
@@ -261,4 +263,138 @@ int rcm_request_again(struct rcm_request *request)
 {
 	(void)request;
 	return 0;
+}
+
+/* ---- Services that are published ---- */
+
+struct rcm_publication {
+	TAILQ_ENTRY(rcm_publication) link;
+	struct rcm_service_offer offer;
+	void (*told)(void *arg, const struct rcm_service_outcome *outcome);
+	void (*over)(void *arg);
+	void *arg;
+};
+
+static TAILQ_HEAD(publications, rcm_publication) published = TAILQ_HEAD_INITIALIZER(published),
+	ending = TAILQ_HEAD_INITIALIZER(ending);
+static int publishing_refusal;
+static bool tells_early;
+static unsigned forsaken;
+
+static unsigned publications_count(struct publications *list)
+{
+	struct rcm_publication *publication;
+	unsigned count = 0;
+
+	pthread_mutex_lock(&mutex);
+	TAILQ_FOREACH(publication, list, link)
+		count++;
+	pthread_mutex_unlock(&mutex);
+	return count;
+}
+
+unsigned rcm_fake_engine_published(void)
+{
+	return publications_count(&published);
+}
+
+unsigned rcm_fake_engine_ending(void)
+{
+	return publications_count(&ending);
+}
+
+unsigned rcm_fake_engine_forsaken(void)
+{
+	return forsaken;
+}
+
+void rcm_fake_engine_refuse_publishing(int error)
+{
+	publishing_refusal = error;
+}
+
+void rcm_fake_engine_tell_early(void)
+{
+	tells_early = true;
+}
+
+const struct rcm_service_offer *rcm_fake_engine_offer(void)
+{
+	struct rcm_publication *publication;
+
+	pthread_mutex_lock(&mutex);
+	publication = TAILQ_LAST(&published, publications);
+	pthread_mutex_unlock(&mutex);
+	assert_non_null(publication);
+	return &publication->offer;
+}
+
+void rcm_fake_engine_tell(int status, const char *text)
+{
+	const struct rcm_service_outcome outcome = { .status = status, .text = text };
+	struct rcm_publication *publication;
+
+	pthread_mutex_lock(&mutex);
+	publication = TAILQ_LAST(&published, publications);
+	pthread_mutex_unlock(&mutex);
+	assert_non_null(publication);
+	publication->told(publication->arg, &outcome);
+}
+
+void rcm_fake_engine_over(void)
+{
+	struct rcm_publication *publication;
+
+	do {
+		pthread_mutex_lock(&mutex);
+		publication = TAILQ_FIRST(&ending);
+		if (publication)
+			TAILQ_REMOVE(&ending, publication, link);
+		pthread_mutex_unlock(&mutex);
+		if (publication)
+			publication->over(publication->arg);
+		free(publication);
+	} while (publication);
+}
+
+int rcm_publish_start(const struct rcm_service_offer *offer,
+		      void (*told)(void *arg, const struct rcm_service_outcome *outcome), void (*over)(void *arg),
+		      void *arg, struct rcm_publication **ret_publication)
+{
+	struct rcm_publication *publication;
+	int refused = publishing_refusal;
+
+	publishing_refusal = 0;
+	if (refused)
+		return refused;
+	publication = calloc(1, sizeof(*publication));
+	assert_non_null(publication);
+	*publication = (struct rcm_publication){ .offer = *offer, .told = told, .over = over, .arg = arg };
+	pthread_mutex_lock(&mutex);
+	TAILQ_INSERT_TAIL(&published, publication, link);
+	pthread_mutex_unlock(&mutex);
+	if (tells_early)
+		rcm_fake_engine_tell(0, "registered");
+	tells_early = false;
+	*ret_publication = publication;
+	return 0;
+}
+
+void rcm_publish_stop(struct rcm_publication *publication)
+{
+	if (!publication)
+		return;
+	pthread_mutex_lock(&mutex);
+	TAILQ_REMOVE(&published, publication, link);
+	TAILQ_INSERT_TAIL(&ending, publication, link);
+	pthread_mutex_unlock(&mutex);
+}
+
+void rcm_publish_forsake(struct rcm_publication *publication)
+{
+	if (!publication)
+		return;
+	TAILQ_REMOVE(&published, publication, link);
+	free(publication);
+	forsaken++;
 }

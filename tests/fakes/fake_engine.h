@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 
+#include "resolve/publish.h"
 #include "resolve/resolve.h"
 
 /* As at the start: nothing pending, nothing refused. Fails where something is left over. */
@@ -35,3 +36,17 @@ void rcm_fake_engine_fail(int status, uint64_t arg, const char *text);
  * would do soon after, unless it is held back: then by rcm_fake_engine_fail(). */
 unsigned rcm_fake_engine_cancels(void);
 void rcm_fake_engine_hold_cancels(bool hold);
+
+/* Services published and not stopped; stopped and not over; forsaken. The next rcm_publish_start() fails with this. */
+unsigned rcm_fake_engine_published(void);
+unsigned rcm_fake_engine_ending(void);
+unsigned rcm_fake_engine_forsaken(void);
+void rcm_fake_engine_refuse_publishing(int error);
+
+/* The next is told so before rcm_publish_start() returns. */
+void rcm_fake_engine_tell_early(void);
+
+/* What the newest offers; tells it something; ends all that were stopped. */
+const struct rcm_service_offer *rcm_fake_engine_offer(void);
+void rcm_fake_engine_tell(int status, const char *text);
+void rcm_fake_engine_over(void);

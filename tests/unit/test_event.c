@@ -76,6 +76,9 @@ static void test_event_every_number_has_its_name(void **state)
 	for (unsigned type = 0; type < RCM_EVENT_TYPES; type++)
 		assert_memory_equal(rcm_event_name(type), "RDMA_CM_EVENT_", 14);
 	assert_string_equal(rcm_event_name(20), "UNKNOWN EVENT");
+	assert_string_equal(rcm_event_name(RAI_EVENT_SERVICE), "RAI_EVENT_SERVICE");
+	assert_string_equal(rcm_event_name(RAI_EVENT_SERVICE - 1), "UNKNOWN EVENT");
+	assert_string_equal(rcm_event_name(RAI_EVENT_SERVICE + 1), "UNKNOWN EVENT");
 	assert_string_equal(rcm_event_name((enum rdma_cm_event_type)-1), "UNKNOWN EVENT");
 }
 

@@ -533,7 +533,8 @@ static void test_group_of_a_destroyed_id_is_left_by_nobody(void **state)
 static void test_event_of_a_type_unknown_here_is_for_nobody(void **state)
 {
 	static const uint32_t types[] = {
-		RDMA_CM_EVENT_USER, RDMA_CM_EVENT_INTERNAL, RCM_EVENT_TYPES, RCM_EVENT_TYPES + 1, 31, 32, 33, UINT32_MAX,
+		RDMA_CM_EVENT_USER, RDMA_CM_EVENT_INTERNAL, RCM_EVENT_TYPES, RCM_EVENT_TYPES + 1, 31, 32, 33,
+		RAI_EVENT_SERVICE, UINT32_MAX,
 	};
 
 	(void)state;

@@ -297,6 +297,19 @@ static int call_cancel(void)
 	return rai_cancel(id);
 }
 
+static int call_service_register(void)
+{
+	const struct rai_service service = { .name = "storage", .id = 1 };
+	uint64_t registration;
+
+	return rai_service_register(id, &service, &registration);
+}
+
+static int call_service_unregister(void)
+{
+	return rai_service_unregister(id, 1);
+}
+
 static int call_write_cm_event(void)
 {
 	return rdma_write_cm_event(id, RDMA_CM_EVENT_USER, 0, 0);
@@ -342,7 +355,8 @@ static const struct call calls[] = {
 	CALL(init_qp_attr), CALL(create_qp), CALL(create_qp_ex), WITH(destroy_qp, qp), CALL(create_srq),
 	CALL(create_srq_ex), WITH(destroy_srq, srq), WITH(destroy_ep, qp), CALL(join_multicast),
 	CALL(join_multicast_ex), WITH(leave_multicast, group), CALL(set_local_ece), CALL(get_remote_ece),
-	CALL(resolve_addrinfo), CALL(query_addrinfo), CALL(cancel), CALL(write_cm_event), CALL(get_src_port),
+	CALL(resolve_addrinfo), CALL(query_addrinfo), CALL(cancel), CALL(service_register),
+	CALL(service_unregister), CALL(write_cm_event), CALL(get_src_port),
 	CALL(get_dst_port),
 	WITH(listen, request),
 };
