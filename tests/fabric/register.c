@@ -1,141 +1,111 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Registers or removes ServiceRecords at the SA, over libibumad: what services of the tests need. */
+/* Sets or deletes ServiceRecords at the SA, whosever they are and for how long: what others may do to a subnet. */
 #include <argp.h>
 #include <arpa/inet.h>
-#include <endian.h>
 #include <errno.h>
-#include <infiniband/umad.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* IBTA 1.7: 15.2.1.1 (SA MAD), 15.2.5.14 (ServiceRecord); offsets in the MAD. */
-enum { CLASS_SA = 3, METHOD_SET = 0x02, METHOD_DELETE = 0x15, ATTR_SERVICE_RECORD = 0x31 };
-enum { SA_QP = 1, TIMEOUT_MS = 1000, RETRIES = 3, MAD_LEN = 256, NAME_LEN = 64 };
-enum {
-	AT_STATUS = 4, AT_TID = 8, AT_ATTR = 16, AT_MASK = 48, AT_ID = 56, AT_GID = 64, AT_PKEY = 80,
-	AT_LEASE = 84, AT_NAME = 104,
-};
-#define SA_QKEY 0x80010000u
-#define ALL_BUT_RESERVED 0x77u /* id, GID, P_Key, lease, key, name */
+#include "base/limits.h"
+#include "loop/timer.h"
+#include "sa/sa.h"
+
+enum { DEADLINE_S = 20 };
 
 struct options {
 	const char *name;
 	uint64_t id;
-	uint8_t gid[16];
-	bool gid_given, delete, quiet;
+	struct rcm_gid gid;
+	bool gid_given, remove, quiet;
 	uint16_t pkey;
 	uint32_t lease;
 	unsigned long count;
 };
 
-struct sa {
-	int port, agent;
-	umad_port_t info;
-	void *umad;
+struct job {
+	const struct options *options;
+	struct rcm_loop loop;
+	struct rcm_sa *sa;
+	struct rcm_gid port;
+	unsigned long asked, answered;
+	int status;
+	char text[200];
 };
 
-static void put(uint8_t *at, uint64_t value, size_t size)
+static void job_fail(struct job *job, int status, const char *text)
 {
-	while (size--) {
-		at[size] = (uint8_t)value;
-		value >>= 8;
+	if (job->status)
+		return;
+	job->status = status;
+	snprintf(job->text, sizeof(job->text), "%s", text ? text : strerrordesc_np(-status));
+}
+
+static void job_answered(void *arg, const struct rcm_sa_answer *answer)
+{
+	struct job *job = arg;
+
+	job->answered++;
+	if (answer->status)
+		job_fail(job, answer->status, answer->text);
+}
+
+static void job_ask(struct job *job, unsigned long n)
+{
+	const struct options *o = job->options;
+	struct rcm_sa_publication publication = {
+		.port = job->port, .remove = o->remove,
+		.record = { .id = o->id + n, .gid = o->gid, .pkey = o->pkey, .lease = o->lease },
+		.deadline = rcm_clock_now() + DEADLINE_S * RCM_NS_PER_S,
+	};
+	struct rcm_sa_query *query;
+	int ret;
+
+	memcpy(publication.record.name, o->name, strlen(o->name));
+	ret = rcm_sa_umad.publish(job->sa, &publication, job_answered, job, &query);
+	if (ret)
+		job_fail(job, ret, NULL);
+	else
+		job->asked++;
+}
+
+static int first_port(struct rcm_gid *ret_gid)
+{
+	struct rcm_sa_port ports[RCM_SA_PORTS_MAX];
+	int count = rcm_sa_ports(ports, RCM_SA_PORTS_MAX);
+
+	for (int i = 0; i < count; i++) {
+		if (!ports[i].infiniband)
+			continue;
+		*ret_gid = ports[i].gid;
+		return 0;
 	}
+	return count < 0 ? count : -ENODEV;
 }
 
-static int sa_open(struct sa *sa)
+static int job_run(struct job *job, struct options *o)
 {
-	int rc;
+	int ret = first_port(&job->port);
 
-	if (umad_init() < 0)
-		return -ENODEV;
-	sa->port = umad_open_port(NULL, 0);
-	if (sa->port < 0)
-		return sa->port;
-	rc = umad_get_port(NULL, 0, &sa->info);
-	if (rc < 0)
-		return rc;
-	sa->agent = umad_register(sa->port, CLASS_SA, 2, 1, NULL);
-	if (sa->agent < 0)
-		return sa->agent;
-	sa->umad = umad_alloc(1, umad_size() + MAD_LEN);
-	return sa->umad ? 0 : -ENOMEM;
-}
-
-static void sa_close(struct sa *sa)
-{
-	free(sa->umad);
-	if (sa->agent >= 0)
-		umad_unregister(sa->port, sa->agent);
-	if (sa->port >= 0)
-		umad_close_port(sa->port);
-}
-
-static void record_build(uint8_t *mad, const struct options *o, unsigned long n)
-{
-	memset(mad, 0, MAD_LEN);
-	mad[0] = 1;
-	mad[1] = CLASS_SA;
-	mad[2] = 2;
-	mad[3] = o->delete ? METHOD_DELETE : METHOD_SET;
-	put(mad + AT_TID, n + 1, 8);
-	put(mad + AT_ATTR, ATTR_SERVICE_RECORD, 2);
-	put(mad + AT_MASK, ALL_BUT_RESERVED, 8);
-	put(mad + AT_ID, o->id + n, 8);
-	memcpy(mad + AT_GID, o->gid, sizeof(o->gid));
-	put(mad + AT_PKEY, o->pkey, 2);
-	put(mad + AT_LEASE, o->lease, 4);
-	memcpy(mad + AT_NAME, o->name, strlen(o->name));
-}
-
-/* Returns the status of the SA's answer, or -errno. */
-static int ask(struct sa *sa, const struct options *o, unsigned long n)
-{
-	uint8_t *mad = umad_get_mad(sa->umad);
-	int len = MAD_LEN, rc;
-
-	record_build(mad, o, n);
-	umad_set_addr(sa->umad, (int)sa->info.sm_lid, SA_QP, (int)sa->info.sm_sl, (int)SA_QKEY);
-	rc = umad_send(sa->port, sa->agent, sa->umad, MAD_LEN, TIMEOUT_MS, RETRIES);
-	if (rc < 0)
-		return rc;
-	rc = umad_recv(sa->port, sa->umad, &len, TIMEOUT_MS * (RETRIES + 2));
-	if (rc < 0)
-		return rc;
-	if (umad_status(sa->umad))
-		return -umad_status(sa->umad);
-	return mad[AT_STATUS] << 8 | mad[AT_STATUS + 1];
-}
-
-static int run(struct options *o)
-{
-	struct sa sa = { .port = -1, .agent = -1 };
-	int rc;
-
-	rc = sa_open(&sa);
-	if (rc < 0)
-		goto out;
-	if (!o->gid_given) {
-		memcpy(o->gid, &sa.info.gid_prefix, 8);
-		memcpy(o->gid + 8, &sa.info.port_guid, 8);
-	}
-	umad_release_port(&sa.info);
-	for (unsigned long n = 0; n < o->count; n++) {
-		rc = ask(&sa, o, n);
-		if (rc)
+	if (!ret && !o->gid_given)
+		o->gid = job->port;
+	if (!ret)
+		ret = rcm_loop_init(&job->loop);
+	if (ret)
+		return ret;
+	ret = rcm_sa_umad.open(&job->loop, &job->sa);
+	for (unsigned long n = 0; !ret && n < o->count; n++) {
+		job_ask(job, n);
+		while (!ret && !job->status && job->asked - job->answered >= RCM_SA_WINDOW)
+			ret = rcm_loop_turn(&job->loop, -1);
+		if (job->status)
 			break;
 	}
-out:
-	sa_close(&sa);
-	if (rc < 0)
-		fprintf(stderr, "register: %s\n", strerrordesc_np(-rc));
-	else if (rc)
-		fprintf(stderr, "register: the SA answered with status 0x%04x\n", rc);
-	else if (!o->quiet)
-		printf("%s \"%s\" 0x%llx, %lu record(s)\n", o->delete ? "removed" : "registered",
-		       o->name, (unsigned long long)o->id, o->count);
-	return rc ? 1 : 0;
+	while (!ret && job->answered < job->asked)
+		ret = rcm_loop_turn(&job->loop, -1);
+	rcm_sa_umad.close(job->sa);
+	rcm_loop_done(&job->loop);
+	return ret;
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -144,15 +114,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case 'n':
-		if (strlen(arg) > NAME_LEN)
-			argp_error(state, "a service name has %d bytes at most", NAME_LEN);
+		if (strlen(arg) > RCM_SERVICE_NAME_MAX + 1)
+			argp_error(state, "a service name has %d bytes at most", RCM_SERVICE_NAME_MAX + 1);
 		o->name = arg;
 		return 0;
 	case 'i':
 		o->id = strtoull(arg, NULL, 0);
 		return 0;
 	case 'g':
-		if (inet_pton(AF_INET6, arg, o->gid) != 1)
+		if (inet_pton(AF_INET6, arg, o->gid.raw) != 1)
 			argp_error(state, "not a GID: %s", arg);
 		o->gid_given = true;
 		return 0;
@@ -166,7 +136,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		o->count = strtoul(arg, NULL, 0);
 		return 0;
 	case 'd':
-		o->delete = true;
+		o->remove = true;
 		return 0;
 	case 'q':
 		o->quiet = true;
@@ -198,7 +168,17 @@ int main(int argc, char **argv)
 	struct options o = {
 		.name = "", .id = 1, .pkey = 0xffff, .lease = UINT32_MAX, .count = 1,
 	};
+	struct job job = { .options = &o };
+	int ret;
 
 	argp_parse(&argp, argc, argv, 0, NULL, &o);
-	return run(&o);
+	ret = job_run(&job, &o);
+	if (ret)
+		job_fail(&job, ret, NULL);
+	if (job.status)
+		fprintf(stderr, "register: %s\n", job.text);
+	else if (!o.quiet)
+		printf("%s \"%s\" 0x%llx, %lu record(s)\n", o.remove ? "removed" : "registered", o.name,
+		       (unsigned long long)o.id, o.count);
+	return !!job.status;
 }
