@@ -27,6 +27,7 @@ enum {
 	RCM_DNS_TCP_IDLE_MS = 200,	/* a TCP connection much sooner: some servers serve one at a time */
 	RCM_BLOCKS_MAX = 256,		/* prefixes of routes that are told apart */
 	RCM_WAYS_MAX = 4096,		/* ways to addresses that are kept until a route changes */
+	RCM_SORTLIST_MAX = 64,		/* networks of resolv.conf's sortlist that are gone by */
 	RCM_POLICY_ROWS = 64,		/* lines of a kind in gai.conf; a longer one is left to glibc */
 	RCM_HOSTS_BYTES_MAX = 16 << 20,	/* of a hosts file kept in memory; a larger one is left to glibc */
 	RCM_CONF_BYTES_MAX = 1 << 20,	/* of resolv.conf and the like; a larger one counts as one that can't be read */

@@ -51,7 +51,7 @@ struct rcm_etc {
 	struct look *look;			/* under way; NULL: none */
 	bool known;				/* there is a configuration in force */
 	struct rcm_pick pick;
-	bool hosts_beyond_us, sortlist;
+	bool hosts_beyond_us;
 	struct rcm_stamp stamps[FILES];		/* of what is in force */
 	struct rcm_timer patience;
 	_Atomic(enum etc_state) state;
@@ -71,15 +71,6 @@ static const struct rcm_workers_limits etc_limits = {
 
 /* ---- On the thread that reads ---- */
 
-static int look_resolv(struct look *look)
-{
-	int ret = rcm_resolv_read(look->files->resolv, &look->news.resolv);
-
-	if (!ret)
-		look->news.sortlist = look->news.resolv->sortlist;
-	return ret;
-}
-
 /* One that is too large is left to getaddrinfo(); whoever wants the hosts file alone finds nothing in it. */
 static int look_hosts(struct look *look)
 {
@@ -98,7 +89,7 @@ static int look_read(struct look *look, const bool changed[FILES])
 	if (pick)
 		ret = rcm_pick_read(&look->files->pick, &look->news.pick);
 	if (!ret && changed[RESOLV])
-		ret = look_resolv(look);
+		ret = rcm_resolv_read(look->files->resolv, &look->news.resolv);
 	if (!ret && (changed[HOSTS] || changed[HOST]))
 		ret = look_hosts(look);
 	look->news.names_changed = pick || changed[RESOLV] || changed[HOSTS];
@@ -165,7 +156,6 @@ static int look_start(struct rcm_etc *etc)
 	look->files = etc->files;
 	look->began = rcm_clock_now();
 	look->news.pick = etc->pick;
-	look->news.sortlist = etc->sortlist;
 	look->news.hosts_beyond_us = etc->hosts_beyond_us;
 	memcpy(look->stamps, etc->stamps, sizeof(look->stamps));
 	etc->look = look;
@@ -183,7 +173,6 @@ static void look_take(struct rcm_etc *etc, struct look *look)
 {
 	etc->known = true;
 	etc->pick = look->news.pick;
-	etc->sortlist = look->news.sortlist;
 	etc->hosts_beyond_us = look->news.hosts_beyond_us;
 	memcpy(etc->stamps, look->stamps, sizeof(etc->stamps));
 	etc->ops->changed(etc->arg, &look->news);

@@ -19,7 +19,6 @@ extern const struct rcm_etc_files rcm_etc_system;
 struct rcm_etc_news {
 	struct rcm_pick pick;
 	bool hosts_beyond_us;			/* only getaddrinfo() itself can honour what is there */
-	bool sortlist;				/* the same of resolv.conf, for who wants IPv4 addresses alone */
 	struct rcm_resolv *resolv;		/* NULL: as before */
 	struct rcm_hosts *hosts;		/* NULL: as before */
 	bool names_changed;			/* what a host's name means may be another thing now */

@@ -166,6 +166,8 @@ static void name_tell(const struct name *name, int missing, uint32_t ttl, rcm_dn
 		return;
 	}
 	memcpy(addresses, reply->addresses, reply->count * sizeof(*addresses));
+	if (name->base.family == AF_INET)
+		rcm_sortlist_apply(&name->resolv->sortlist, addresses, reply->count);
 	names_sort(name->names, addresses, reply->count);
 	answer.addresses = addresses;
 	rcm_search_print(&name->search, name->resolv, name->text, asked);

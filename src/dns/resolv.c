@@ -171,7 +171,7 @@ static int resolv_options_line(struct reading *reading, char *text)
 
 static int resolv_sortlist_line(struct reading *reading, char *rest)
 {
-	reading->resolv->sortlist = rest[strspn(rest, " \t\n")];
+	rcm_sortlist_read(&reading->resolv->sortlist, rest);
 	return 0;
 }
 
@@ -296,8 +296,8 @@ bool rcm_resolv_is_same(const struct rcm_resolv *a, const struct rcm_resolv *b)
 	       a->ndots == b->ndots && a->timeout_ms == b->timeout_ms && a->attempts == b->attempts &&
 	       a->rotate == b->rotate && a->use_tcp == b->use_tcp && a->edns == b->edns &&
 	       a->trust_ad == b->trust_ad && a->no_aaaa == b->no_aaaa && a->single_request == b->single_request &&
-	       a->reopen == b->reopen && a->no_tld_query == b->no_tld_query && a->sortlist == b->sortlist &&
-	       resolv_is_same_search(a, b);
+	       a->reopen == b->reopen && a->no_tld_query == b->no_tld_query &&
+	       rcm_sortlist_is_same(&a->sortlist, &b->sortlist) && resolv_is_same_search(a, b);
 }
 
 bool rcm_resolv_has(const struct rcm_resolv *resolv, const union rcm_dns_address *server)

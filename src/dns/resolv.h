@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "dns/dns.h"
+#include "dns/sortlist.h"
 
 enum { RCM_RESOLV_SERVERS = 3 };	/* more are not looked at */
 
@@ -27,7 +28,7 @@ struct rcm_resolv {
 	bool single_request;			/* the second family is asked for when the first is done */
 	bool reopen;				/* and from another port, if the same gave nothing */
 	bool no_tld_query;
-	bool sortlist;				/* there is one, which glibc goes by for IPv4 addresses alone */
+	struct rcm_sortlist sortlist;		/* for who wants IPv4 addresses alone */
 };
 
 /* Reads the file, and goes by the copy of the environment (environment.h); 0 or -errno. The caller owns the one

@@ -21,7 +21,6 @@ struct rcm_dns {
 	struct rcm_nss *nss;			/* NULL until needed */
 	struct rcm_services *services;
 	bool beyond_us;				/* only getaddrinfo() itself knows how */
-	bool sortlist;				/* and how to sort IPv4 addresses that were asked for alone */
 
 	struct rcm_lock lock;			/* what any thread may use */
 	struct rcm_hosts *hosts RCM_GUARDED_BY(lock);
@@ -54,7 +53,6 @@ static void system_changed(void *arg, struct rcm_etc_news *news)
 	if (!news->names_changed)
 		return;
 	dns->beyond_us = news->pick.system || news->hosts_beyond_us;
-	dns->sortlist = news->sortlist;
 	rcm_names_rank(dns->names, &news->pick.policy);
 	rcm_names_configure(dns->names, news->pick.steps, news->resolv,
 			    news->hosts ? rcm_hosts_get(news->hosts) : NULL);
@@ -220,10 +218,9 @@ static int system_answer_now(struct rcm_dns *dns, const struct rcm_dns_query *qu
 static int system_start(struct rcm_dns *dns, const struct rcm_dns_query *query, rcm_dns_done_fn *done, void *arg,
 			struct rcm_dns_lookup **ret_lookup)
 {
-	bool beyond_us = dns->beyond_us || (dns->sortlist && query->family == AF_INET);
 	int ret = 0;
 
-	if (query->source != RCM_DNS_CONFIGURED || !beyond_us)
+	if (query->source != RCM_DNS_CONFIGURED || !dns->beyond_us)
 		return rcm_names_start(dns->names, query, done, arg, ret_lookup);
 	if (!dns->nss)
 		ret = rcm_nss_open(dns->loop, rcm_nss_ask, &dns->nss);

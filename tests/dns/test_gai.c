@@ -121,26 +121,46 @@ static void test_source_generated_gai_confs_as_getaddrinfo(void **state)
 	asker_write("/etc/gai.conf", "");
 }
 
-/* The sortlist is for those who want IPv4 addresses alone, and for their answers of name servers. */
-static void test_source_sortlist_as_getaddrinfo(void **state)
+/* ---- The sortlist ---- */
+
+/* Not among them: words that glibc never gets behind, such as "x/y" and "192.0.2.0,". */
+static const char *const networks[] = {
+	"192.0.2.2/255.255.255.255", "192.0.2.1", "192.0.2.2", "203.0.113.0", "203.0.113.4&255.255.255.255",
+	"203.0.113.0/255.255.255.0", "198.51.100.0", "198.51.0.0/255.255.0.0", "203.0.113.4/0", "203.0.113.4/x",
+	"rubbish", "0xcb007100", "203.0.113", "203.0.113.4/0xffffffff", "203.0.113.0/24", "203.0.113.0/255.255.255.0/1",
+	"203.0.113.0/ 255.255.255.0", "#", ";", "198.51.100.48/255.255.255.240", "198.51.100.57/255.255.255.255",
+	"10.1.0.0/255.255.0.0", "10.0.0.0", "0.0.0.0/0",
+};
+
+static void write_sortlist(unsigned *seed, char config[2048])
 {
-	static const char *const lists[] = { "192.0.2.2/255.255.255.255", "192.0.2.1", "192.0.2.2", "203.0.113.0" };
-	char config[256];
+	size_t len = (size_t)sprintf(config, "nameserver 127.0.0.2\nsearch rai.test\nsortlist");
+
+	for (unsigned i = (unsigned)rand_r(seed) % 5; i; i--)
+		len += (size_t)snprintf(config + len, 2048 - len, "%s%s", rand_r(seed) % 8 ? " " : "\nsortlist\t",
+					PICK(networks));
+	strcat(config, rand_r(seed) % 8 ? "\n" : "\noptions no-aaaa\n");
+	asker_write("/etc/resolv.conf", config);
+}
+
+/* It is for those who want IPv4 addresses alone, and for their answers of name servers. */
+static void test_source_generated_sortlists_as_getaddrinfo(void **state)
+{
+	static const char *const names[] = { "four.rai.test", "two", "large", "kinds.rai.test" };
+	unsigned seed = 1035;
+	char config[2048];
 
 	(void)state;
 	asker_write("/etc/hosts", "192.0.2.1 inhosts\n192.0.2.2 inhosts\n");
-	for (int i = 0; i < 8; i++) {
-		snprintf(config, sizeof(config), "nameserver 127.0.0.2\nsortlist %s\n", lists[i % 4]);
-		asker_write("/etc/resolv.conf", config);
-		compare("two.rai.test", AF_UNSPEC, config);
-		compare("two.rai.test", AF_INET6, config);
-		compare("inhosts", AF_UNSPEC, config);
-		if (i < 4)
-			assert_false(is_system_asked());
-		else
-			compare("two.rai.test", AF_INET, config);
+	for (int i = 0; i < 100; i++) {
+		write_sortlist(&seed, config);
+		for (size_t j = 0; j < sizeof(names) / sizeof(*names); j++)
+			compare(names[j], AF_INET, config);
+		compare(names[i % 4], AF_UNSPEC, config);
+		compare(names[i % 4], AF_INET6, config);
+		compare("inhosts", i % 2 ? AF_INET : AF_UNSPEC, config);
 	}
-	compare("inhosts", AF_INET, config);
+	assert_false(is_system_asked());
 }
 
 int main(int argc, char **argv)
@@ -148,7 +168,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_source_active_gai_conf_as_getaddrinfo),
 		cmocka_unit_test(test_source_generated_gai_confs_as_getaddrinfo),
-		cmocka_unit_test(test_source_sortlist_as_getaddrinfo),
+		cmocka_unit_test(test_source_generated_sortlists_as_getaddrinfo),
 	};
 	int rc;
 

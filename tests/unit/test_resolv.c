@@ -104,14 +104,15 @@ static void test_resolv_options_each(void **state)
 	assert_int_equal(resolv->timeout_ms, 5000);
 	assert_int_equal(resolv->attempts, 2);
 	assert_false(resolv->rotate || resolv->use_tcp || resolv->edns || resolv->trust_ad || resolv->no_aaaa ||
-		     resolv->single_request || resolv->reopen || resolv->no_tld_query || resolv->sortlist);
+		     resolv->single_request || resolv->reopen || resolv->no_tld_query || resolv->sortlist.count);
 	read_text("options ndots:3 timeout:2\toptions attempts:4 rotate nonsense edns0\noptions use-vc trust-ad no-aaaa\n"
 		  "options single-request single-request-reopen no-tld-query\nsortlist 192.0.2.0\n");
 	assert_int_equal(resolv->ndots, 3);
 	assert_int_equal(resolv->timeout_ms, 2000);
 	assert_int_equal(resolv->attempts, 4);
 	assert_true(resolv->rotate && resolv->use_tcp && resolv->edns && resolv->trust_ad && resolv->no_aaaa &&
-		    resolv->single_request && resolv->reopen && resolv->no_tld_query && resolv->sortlist);
+		    resolv->single_request && resolv->reopen && resolv->no_tld_query);
+	assert_int_equal(resolv->sortlist.count, 1);
 }
 
 static void test_resolv_numbers_have_bounds(void **state)
@@ -199,6 +200,7 @@ static void test_resolv_is_the_same_where_all_is(void **state)
 		"nameserver 192.0.2.1\n", "nameserver 192.0.2.2\n", "nameserver 192.0.2.1\nsearch a.test\n",
 		"nameserver 192.0.2.1\nsearch b.test\n", "nameserver 192.0.2.1\noptions rotate\n",
 		"nameserver 192.0.2.1\noptions timeout:1\n", "nameserver 192.0.2.1\noptions single-request\n",
+		"nameserver 192.0.2.1\nsortlist 10.0.0.0\n", "nameserver 192.0.2.1\nsortlist 10.0.0.0/255.255.0.0\n",
 	};
 	enum { COUNT = sizeof(texts) / sizeof(*texts) };
 	struct rcm_resolv *all[2][COUNT];
