@@ -16,7 +16,8 @@ struct plan {
 	bool last;			/* as it is, after them */
 };
 
-static struct plan search_plan_of(const struct rcm_resolv *resolv, const char *name)
+/* Domains at the end of the list that are skipped count for nothing. */
+static struct plan search_plan_of(const struct rcm_resolv *resolv, const char *name, unsigned skipped)
 {
 	size_t len = strlen(name);
 	struct plan plan = { 0 };
@@ -31,15 +32,16 @@ static struct plan search_plan_of(const struct rcm_resolv *resolv, const char *n
 	}
 	plan.domains = resolv->search_count;
 	plan.last = !plan.first && (dots || !plan.domains || !resolv->no_tld_query);
-	for (unsigned i = 0; i < plan.domains; i++)
+	for (unsigned i = 0; i + skipped < plan.domains; i++)
 		if (search_is_root(resolv->search[i]))
 			plan.last = false;
 	return plan;
 }
 
-enum rcm_search_kind rcm_search_name(const struct rcm_resolv *resolv, const char *name, unsigned index, char *buf)
+static enum rcm_search_kind search_name(const struct rcm_resolv *resolv, const char *name, unsigned index,
+					unsigned skipped, char *buf)
 {
-	struct plan plan = search_plan_of(resolv, name);
+	struct plan plan = search_plan_of(resolv, name, skipped);
 	const char *domain = NULL;
 
 	if (index >= plan.first + plan.domains + plan.last)
@@ -53,6 +55,11 @@ enum rcm_search_kind rcm_search_name(const struct rcm_resolv *resolv, const char
 	return domain ? RCM_SEARCH_DOMAIN : RCM_SEARCH_AS_IS;
 }
 
+enum rcm_search_kind rcm_search_name(const struct rcm_resolv *resolv, const char *name, unsigned index, char *buf)
+{
+	return search_name(resolv, name, index, 0, buf);
+}
+
 /* As res_search(3) chooses what to tell: the failure of the name as it is where that was asked first, else "no address"
  * of any candidate, else a SERVFAIL, else the last. */
 static bool search_is_told(const struct rcm_search *search, enum rcm_dns_verdict verdict)
@@ -64,12 +71,15 @@ static bool search_is_told(const struct rcm_search *search, enum rcm_dns_verdict
 	return search->verdict != RCM_DNS_SERVFAIL || verdict == RCM_DNS_NODATA;
 }
 
-/* The name as it is, behind the domains; without that this is behind the end. */
-static unsigned search_last(const struct rcm_resolv *resolv, const char *name)
+/* To the name as it is, behind the domains; without that to the end. A root among those that are skipped doesn't stand
+ * for it. */
+static void search_skip(struct rcm_search *search, const struct rcm_resolv *resolv, const char *name)
 {
-	struct plan plan = search_plan_of(resolv, name);
+	struct plan plan = search_plan_of(resolv, name, 0);
+	unsigned last = plan.first + plan.domains;
 
-	return plan.first + plan.domains;
+	search->skipped = (uint16_t)(last - search->candidate - 1);
+	search->candidate = (uint16_t)last;
 }
 
 /* SERVFAIL at one domain doesn't end the search, any other failure does, but for the name as it is. */
@@ -85,7 +95,7 @@ void rcm_search_fail(struct rcm_search *search, const struct rcm_resolv *resolv,
 	search->known = true;
 	search->final |= search->candidate == 0 && search->kind == RCM_SEARCH_AS_IS;
 	if (search->kind == RCM_SEARCH_DOMAIN && hard)
-		search->candidate = (uint16_t)search_last(resolv, name);
+		search_skip(search, resolv, name);
 	else
 		search->candidate++;
 }
@@ -93,7 +103,7 @@ void rcm_search_fail(struct rcm_search *search, const struct rcm_resolv *resolv,
 bool rcm_search_next(struct rcm_search *search, const struct rcm_resolv *resolv, const char *name, char *buf)
 {
 	for (;;) {
-		search->kind = (uint8_t)rcm_search_name(resolv, name, search->candidate, buf);
+		search->kind = (uint8_t)search_name(resolv, name, search->candidate, search->skipped, buf);
 		if (search->kind == RCM_SEARCH_END)
 			return false;
 		if (res_hnok(buf))
@@ -106,7 +116,7 @@ void rcm_search_print(const struct rcm_search *search, const struct rcm_resolv *
 {
 	size_t len;
 
-	rcm_search_name(resolv, name, search->candidate, buf);
+	search_name(resolv, name, search->candidate, search->skipped, buf);
 	len = strlen(buf);
 	if (len > 1 && buf[len - 1] == '.')
 		buf[len - 1] = '\0';

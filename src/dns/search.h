@@ -20,6 +20,7 @@ enum rcm_search_kind rcm_search_name(const struct rcm_resolv *resolv, const char
 struct rcm_search {
 	const union rcm_dns_address *server;	/* who told the verdict; NULL: nobody */
 	uint16_t candidate;
+	uint16_t skipped;			/* domains behind one that could not be asked */
 	uint8_t kind;				/* enum rcm_search_kind of it */
 	uint8_t verdict;			/* enum rcm_dns_verdict that is told if no candidate is found, once */
 	bool known;				/* there is one, */

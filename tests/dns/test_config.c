@@ -294,35 +294,81 @@ static void test_f38_config_odd_hosts_files_as_getaddrinfo(void **state)
 	}
 }
 
-/* F38: pieces of configuration put together at random, with a fixed seed. */
+/* ---- F38: pieces of configuration put together at random, with a fixed seed ---- */
+
+#define PICK(list) (list)[(unsigned)rand_r(seed) % (sizeof(list) / sizeof(*(list)))]
+
+enum { CONFIG = 2048 };
+
+/* Each leads to the same zones sooner or later. */
+static const char *const servers[] = {
+	"nameserver 127.0.0.2\n", "nameserver 127.0.0.2\n", "nameserver ::1\n", "nameserver fe80::53%rai0\n",
+	"nameserver 127.0.0.99\nnameserver 127.0.0.2\n", "nameserver 127.0.0.2\nnameserver ::1\nnameserver fe80::53%rai0\n",
+	"nameserver fe80::53%nosuch\nnameserver 127.0.0.99\nnameserver ::1\n",
+	"nameserver fe80::53\nnameserver 127.0.0.2\n",
+};
+
+static const char *const searches[] = {
+	"", "search rai.test\n", "search sub.rai.test rai.test\n", "search .\n", "search nowhere.test rai.test bench.test\n",
+	"domain rai.test\n", "search rai.test.\n", "search rai.test\nsearch sub.rai.test\n", "search a.b.c.test . rai.test\n",
+};
+
+static const char *const words[] = {
+	"ndots:0", "ndots:1", "ndots:2", "ndots:3", "ndots:15", "timeout:1", "timeout:3", "timeout:0", "attempts:1", "attempts:3",
+	"attempts:9", "rotate", "use-vc", "edns0", "single-request", "single-request-reopen", "no-aaaa", "trust-ad",
+	"no-tld-query", "inet6", "ip6-bytestring", "nonsense", "debug:1",
+};
+
+static const char *const sortlists[] = {
+	"", "", "sortlist 203.0.113.0\n", "sortlist 198.51.100.0/255.255.255.0 192.0.2.2/255.255.255.255\n",
+};
+
+static const char *const gais[] = {
+	"", "", "precedence ::ffff:0:0/96 100\n", "label 2001:db8::/32 9\nprecedence ::/0 5\n", "scopev4 ::ffff:169.254.0.0/112 14\n",
+	"reload yes\n",
+};
+
+static const char *const host_files[] = {
+	"", "192.0.2.50 short\n", "2001:db8::50 short two\n192.0.2.51 v6\n", "192.0.2.52 a.b short.sub\n",
+	"192.0.2.53 four.rai.test\n198.51.100.53 four.rai.test\n",
+};
+
+static const char *const orders[] = { "hosts: files dns\n", "hosts: dns files\n", "hosts: dns\n" };
+
+static const char *const asked[] = {
+	"short", "a.b", "two", "v4", "v6", "host.sub", "short.sub", "n0007", "two.rai.test", "alias", "nodata", "short.", "a.b.",
+	"four.rai.test", "kinds", "chain1", "av6", "dangling", "mapped", "large", "huge.rai.test", "leaf.ent.rai.test", "ent",
+	"UPPER", "under_score", "badalias", "nosuch.a.b.c",
+};
+
+static void write_config(unsigned *seed, char config[CONFIG])
+{
+	size_t len = (size_t)snprintf(config, CONFIG, "%s%s%s", PICK(servers), PICK(searches), PICK(sortlists));
+
+	for (unsigned i = (unsigned)rand_r(seed) % 5; i; i--)
+		len += (size_t)snprintf(config + len, CONFIG - len, "%s%s%s", rand_r(seed) % 2 ? "options " : "options\t",
+					PICK(words), rand_r(seed) % 4 ? "\n" : " rotate\n");
+	asker_write(RESOLV, config);
+	asker_write("/etc/hosts", PICK(host_files));
+	asker_write("/etc/nsswitch.conf", PICK(orders));
+	asker_write("/etc/gai.conf", PICK(gais));
+	asker_write("/etc/host.conf", rand_r(seed) % 4 ? "multi on\n" : "multi off\n");
+}
+
 static void test_f38_config_generated_as_getaddrinfo(void **state)
 {
-	static const char *const search[] = { "", "search rai.test\n", "search sub.rai.test rai.test\n", "search .\n",
-					      "search nowhere.test rai.test bench.test\n", "domain rai.test\n" };
-	static const char *const options[] = { "", "options ndots:0\n", "options ndots:2\n", "options ndots:3 rotate\n",
-					       "options edns0\n", "options no-tld-query\n", "options use-vc\n",
-					       "options single-request\n", "options single-request-reopen\n",
-					       "options no-aaaa\n", "options trust-ad edns0\n",
-					       "nameserver 127.0.0.99\noptions timeout:1 rotate\n",
-					       "nameserver fe80::53%rai0\noptions rotate ndots:4\n" };
-	static const char *const hosts[] = { "", "192.0.2.50 short\n", "2001:db8::50 short two\n192.0.2.51 v6\n",
-					     "192.0.2.52 a.b short.sub\n" };
-	static const char *const order[] = { "hosts: files dns\n", "hosts: dns files\n", "hosts: dns\n" };
-	static const char *const names[] = { "short", "a.b", "two", "v4", "v6", "host.sub", "short.sub", "n0007",
-					     "two.rai.test", "alias", "nodata", "short.", "a.b." };
-	unsigned seed = 38;
-	char config[512];
+	static const int families[] = { AF_UNSPEC, AF_INET, AF_INET6 };
+	unsigned start = 38, *seed = &start;
+	char config[CONFIG];
 
 	(void)state;
 	for (int i = 0; i < 200; i++) {
-		snprintf(config, sizeof(config), "nameserver 127.0.0.2\n%s%s", search[rand_r(&seed) % 6],
-			 options[rand_r(&seed) % 13]);
-		asker_write(RESOLV, config);
-		asker_write("/etc/hosts", hosts[rand_r(&seed) % 4]);
-		asker_write("/etc/nsswitch.conf", order[rand_r(&seed) % 3]);
-		for (int j = 0; j < 5; j++)
-			compare(names[rand_r(&seed) % 13], (int[]){ AF_UNSPEC, AF_INET, AF_INET6 }[rand_r(&seed) % 3],
-				config);
+		write_config(seed, config);
+		for (int j = 0; j < 8; j++) {
+			const char *name = PICK(asked);
+
+			compare(name, PICK(families), config);
+		}
 	}
 }
 

@@ -79,6 +79,19 @@ static void test_search_a_domain_that_can_not_be_asked_leads_to_the_name_as_it_i
 	assert_int_equal(search.verdict, RCM_DNS_NODATA);
 }
 
+static void test_search_a_root_behind_a_domain_that_can_not_be_asked_is_not_reached(void **state)
+{
+	static const char *const domains[] = { "x.test", "." };
+	const struct rcm_resolv resolv = { .ndots = 1, .search = (char **)domains, .search_count = 2 };
+	struct rcm_search search = { 0 };
+	char candidate[RCM_SEARCH_NAME_MAX];
+
+	(void)state;
+	fail_at(&search, &resolv, "a.x.test", RCM_DNS_REFUSED);
+	fail_at(&search, &resolv, "a", RCM_DNS_NXDOMAIN);
+	assert_false(rcm_search_next(&search, &resolv, "a", candidate));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -87,6 +100,7 @@ int main(void)
 		cmocka_unit_test(test_search_trailing_dot_is_no_search),
 		cmocka_unit_test(test_search_root_in_the_list_takes_the_place_of_the_last_try),
 		cmocka_unit_test(test_search_a_domain_that_can_not_be_asked_leads_to_the_name_as_it_is),
+		cmocka_unit_test(test_search_a_root_behind_a_domain_that_can_not_be_asked_is_not_reached),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
