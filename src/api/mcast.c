@@ -5,14 +5,11 @@
 #include <errno.h>
 
 #include "api/door.h"
-#include "cm/sync.h"
 
 static int mcast_join(const struct rcm_door *door, const struct sockaddr *addr, uint16_t flags, void *context)
 {
-	bool waits = rcm_door_waits(door);
-	int ret = rcm_mcast_join(door->id, addr, flags, context);
-
-	return ret || !waits ? ret : rcm_sync_complete(door->id, RCM_SYNC_MCAST);
+	return rcm_door_waits(door) ? rcm_mcast_join_sync(door->id, addr, flags, context) :
+				      rcm_mcast_join(door->id, addr, flags, context);
 }
 
 int rdma_join_multicast(struct rdma_cm_id *id, struct sockaddr *addr, void *context)

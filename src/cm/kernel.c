@@ -51,17 +51,20 @@ static void kernel_wait_idle_locked(struct rcm_id *id) RCM_REQUIRES(id->lock)
 		rcm_lock_wait(&id->lock, &id->changed);
 }
 
-static void kernel_destroy(const struct rcm_channel *channel, uint32_t handle)
+void rcm_kernel_destroy(struct rcm_channel *channel, uint32_t handle)
 {
 	uint32_t events;
-	int ret = rcm_ucma_destroy_id(&channel->ucma, handle, &events);
+	int ret;
 
+	rcm_lock_acquire(&channel->reading);
+	ret = rcm_ucma_destroy_id(&channel->ucma, handle, &events);
+	rcm_lock_release(&channel->reading);
 	if (ret)
 		rcm_info("DESTROY_ID of handle %u: errno %d", handle, -ret);
 }
 
 /* Nothing changes a dead id's handle once no command is under way. */
-void rcm_kernel_end(struct rcm_id *id, const struct rcm_channel *channel, bool idle) RCM_UNCHECKED
+void rcm_kernel_end(struct rcm_id *id, struct rcm_channel *channel, bool idle) RCM_UNCHECKED
 {
 	rcm_table_remove(id->uid);
 	if (!idle) {
@@ -70,7 +73,7 @@ void rcm_kernel_end(struct rcm_id *id, const struct rcm_channel *channel, bool i
 		rcm_lock_release(&id->lock);
 	}
 	if (id->has_handle)
-		kernel_destroy(channel, id->handle);
+		rcm_kernel_destroy(channel, id->handle);
 }
 
 bool rcm_kernel_has(struct rcm_id *id)
@@ -122,6 +125,20 @@ bool rcm_kernel_try(struct rcm_kernel_try *try)
 	return given;
 }
 
+/* The membership has a handle of its own. */
+int rcm_kernel_leave_mcast(struct rcm_id *id, uint32_t membership)
+{
+	struct rcm_kernel_try try = { .id = id };
+	uint32_t events;
+
+	while (rcm_kernel_try(&try)) {
+		rcm_lock_acquire(&try.channel->reading);
+		try.ret = rcm_ucma_leave_mcast(try.ucma, membership, &events);
+		rcm_lock_release(&try.channel->reading);
+	}
+	return try.ret;
+}
+
 /* Puts a handle that was made on a channel in the place of the id's: true, unless the id has left that channel. */
 static bool kernel_replace(struct rcm_id *id, const struct rcm_kernel_try *try, uint32_t handle)
 {
@@ -160,7 +177,7 @@ int rcm_kernel_renew(struct rcm_id *id)
 		placed = !try.ret && kernel_replace(id, &try, handle);
 		kernel_settle(id, &try);
 		if (!try.ret)
-			kernel_destroy(try.channel, placed ? try.handle : handle);
+			rcm_kernel_destroy(try.channel, placed ? try.handle : handle);
 		rcm_channel_put(try.channel);
 		if (try.ret)
 			return try.ret;

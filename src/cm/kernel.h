@@ -26,7 +26,15 @@ int rcm_kernel_renew(struct rcm_id *id);
 
 /* Waits for commands under way, unless it was idle when it died, then ends it, on channel, where id stays. id is dead:
  * no other command is given. Where there is none: nothing. */
-void rcm_kernel_end(struct rcm_id *id, const struct rcm_channel *channel, bool idle);
+void rcm_kernel_end(struct rcm_id *id, struct rcm_channel *channel, bool idle);
+
+/*
+ * What ends something in the kernel takes its events back. A reader of a bare descriptor who was told of one has read
+ * it before: the read would wait for the next. A kernel's id, on channel, that is nobody's; and a membership of id's:
+ * 0, -EINVAL: id is being destroyed; what LEAVE_MCAST said.
+ */
+void rcm_kernel_destroy(struct rcm_channel *channel, uint32_t handle);
+int rcm_kernel_leave_mcast(struct rcm_id *id, uint32_t membership);
 
 /* Whether it has, or had, a kernel side. */
 bool rcm_kernel_has(struct rcm_id *id);

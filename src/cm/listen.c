@@ -111,10 +111,9 @@ static int listen_deliver(struct rcm_event *event)
 static void listen_drop(struct rcm_event *event)
 {
 	struct rcm_kernel_event *kernel = rcm_kernel_event_of(event);
-	uint32_t events;
 
 	if (!event->pub.listen_id)
-		rcm_ucma_destroy_id(&kernel->channel->ucma, kernel->raw.handle, &events);
+		rcm_kernel_destroy(kernel->channel, kernel->raw.handle);
 }
 
 const struct rcm_event_ops rcm_listen_request_ops = {

@@ -23,6 +23,7 @@ struct rcm_mcast {
 	uint16_t flags;
 	bool joined;				/* and so has handle */
 	bool leaving;				/* nobody's any more but the leaver's, who waits for unacked */
+	bool awaited;				/* rcm_mcast_join_sync() waits for its outcome */
 	unsigned unacked;			/* events of it that were delivered and not acked */
 	bool attached;				/* the QP is, to this; changed under the id's queues, too */
 	union ibv_gid gid;
@@ -76,7 +77,8 @@ static void mcast_end_join(struct rcm_id *id, uint64_t uid, uint32_t handle, int
 	free(mcast);
 }
 
-int rcm_mcast_join(struct rcm_id *id, const struct sockaddr *addr, uint16_t flags, void *context)
+static int mcast_start_join(struct rcm_id *id, const struct sockaddr *addr, uint16_t flags, void *context,
+			    bool awaited)
 {
 	struct rcm_mcast *mcast;
 	uint32_t handle = 0;
@@ -88,6 +90,7 @@ int rcm_mcast_join(struct rcm_id *id, const struct sockaddr *addr, uint16_t flag
 		return ret;
 	mcast->context = context;
 	mcast->flags = flags;
+	mcast->awaited = awaited;
 	uid = mcast->uid;
 	/* Before the command: the event may come before it returns. */
 	rcm_lock_acquire(&id->lock);
@@ -96,6 +99,33 @@ int rcm_mcast_join(struct rcm_id *id, const struct sockaddr *addr, uint16_t flag
 	ret = rcm_kernel_give(id, rcm_ucma_join_mcast, uid, &mcast->addr.sa,
 			      rcm_sockaddr_len(mcast->addr.sa.sa_family), flags, &handle);
 	mcast_end_join(id, uid, handle, ret);
+	return ret;
+}
+
+int rcm_mcast_join(struct rcm_id *id, const struct sockaddr *addr, uint16_t flags, void *context)
+{
+	return mcast_start_join(id, addr, flags, context, false);
+}
+
+/* One call at a time waits. */
+static void mcast_end_wait(struct rcm_id *id)
+{
+	struct rcm_mcast *mcast;
+
+	rcm_lock_acquire(&id->lock);
+	LIST_FOREACH(mcast, &id->mcasts, link)
+		mcast->awaited = false;
+	pthread_cond_broadcast(&id->changed);
+	rcm_lock_release(&id->lock);
+}
+
+int rcm_mcast_join_sync(struct rcm_id *id, const struct sockaddr *addr, uint16_t flags, void *context)
+{
+	int ret = mcast_start_join(id, addr, flags, context, true);
+
+	if (!ret)
+		ret = rcm_sync_complete(id, RCM_SYNC_MCAST);
+	mcast_end_wait(id);
 	return ret;
 }
 
@@ -137,13 +167,39 @@ static void mcast_wait_acked(struct rcm_id *id, struct rcm_mcast *mcast)
 	free(mcast);
 }
 
-/* The membership has a handle of its own. */
-static int mcast_leave_in_kernel(const struct rcm_ucma *ucma, uint32_t ids, uint32_t handle)
+/* The id's own channel, with a reference, where a call waits there for an outcome that won't come; or NULL. */
+static struct rcm_channel *mcast_waited_on(struct rcm_id *id, const struct rcm_mcast *mcast)
 {
-	uint32_t events;
+	struct rcm_channel *channel = NULL;
 
-	(void)ids;
-	return rcm_ucma_leave_mcast(ucma, handle, &events);
+	rcm_lock_acquire(&id->lock);
+	if (mcast->awaited && id->sync)
+		channel = rcm_channel_ref(id->channel);
+	rcm_lock_release(&id->lock);
+	return channel;
+}
+
+/* The channel serves the id's next calls, unless who destroys or moves the id has stopped it, too. */
+static void mcast_resume(struct rcm_id *id, const struct rcm_mcast *mcast, struct rcm_channel *channel)
+{
+	rcm_lock_acquire(&id->lock);
+	while (mcast->awaited)
+		rcm_lock_wait(&id->lock, &id->changed);
+	if (!id->dead && !id->migrating && id->channel == channel)
+		rcm_channel_resume(channel);
+	rcm_lock_release(&id->lock);
+}
+
+/* Ends the rdma_join_multicast() that waits for this membership. */
+static void mcast_end_waiting(struct rcm_id *id, const struct rcm_mcast *mcast)
+{
+	struct rcm_channel *channel = mcast_waited_on(id, mcast);
+
+	if (!channel)
+		return;
+	rcm_channel_stop(channel);
+	mcast_resume(id, mcast, channel);
+	rcm_channel_put(channel);
 }
 
 int rcm_mcast_leave(struct rcm_id *id, const struct sockaddr *addr)
@@ -158,7 +214,8 @@ int rcm_mcast_leave(struct rcm_id *id, const struct sockaddr *addr)
 		return -EADDRNOTAVAIL;
 	rcm_table_remove(uid);
 	mcast_detach(id, mcast);
-	ret = rcm_kernel_give(id, mcast_leave_in_kernel, handle);
+	ret = rcm_kernel_leave_mcast(id, handle);
+	mcast_end_waiting(id, mcast);
 	/* The event of a synchronous join is the library's to ack. */
 	rcm_sync_ack(id);
 	mcast_wait_acked(id, mcast);
@@ -200,6 +257,7 @@ void rcm_mcast_renew_all(struct rcm_id *id, bool whole) RCM_UNCHECKED
 	for (mcast = LIST_FIRST(&id->mcasts); mcast; mcast = next) {
 		next = LIST_NEXT(mcast, link);
 		mcast->unacked = 0;
+		mcast->awaited = false;
 		if (mcast->leaving)
 			LIST_REMOVE(mcast, link);
 	}

@@ -13,6 +13,9 @@ struct rcm_id;
  * kernel said. When it is delivered, the id's QP is attached, unless the membership is send-only. */
 int rcm_mcast_join(struct rcm_id *id, const struct sockaddr *addr, uint16_t flags, void *context);
 
+/* The same of a synchronous id, and rcm_sync_complete(). -ECANCELED, too, where another thread leaves the group. */
+int rcm_mcast_join_sync(struct rcm_id *id, const struct sockaddr *addr, uint16_t flags, void *context);
+
 /* Leaves the group of this address; detaches the QP. An event of it that was not taken yet is dropped; one that was is
  * waited for until it is acked. 0; -EADDRNOTAVAIL: no such membership, or another thread is leaving it; what the kernel
  * said, the group being left. */

@@ -21,6 +21,7 @@ static size_t last_body_len;
 static bool is_lenient;
 static int open_result;
 static void (*_Atomic before)(uint32_t command);
+static void (*_Atomic before_read)(void);
 
 static int take(struct fake_file *file, const struct rdma_ucm_cmd_hdr *hdr, const uint8_t *body)
 {
@@ -38,20 +39,28 @@ static int take(struct fake_file *file, const struct rdma_ucm_cmd_hdr *hdr, cons
 	return -EPROTO;
 }
 
+static void call_hooks(uint32_t command)
+{
+	void (*hook)(uint32_t) = atomic_load(&before);
+	void (*read_hook)(void) = atomic_load(&before_read);
+
+	if (command != RDMA_USER_CM_CMD_GET_EVENT && hook)
+		hook(command);
+	else if (command == RDMA_USER_CM_CMD_GET_EVENT && read_hook)
+		read_hook();
+}
+
 static int fake_command(int fd, const void *bytes, size_t len)
 {
 	struct rdma_ucm_cmd_hdr hdr;
 	_Alignas(8) uint8_t body[RCM_FAKE_BODY_MAX];
-	void (*hook)(uint32_t command);
 	struct fake_file *file;
 	int ret = -EINVAL;
 
 	if (len < sizeof(hdr))
 		return ret;
 	memcpy(&hdr, bytes, sizeof(hdr));
-	hook = atomic_load(&before);
-	if (hook && hdr.cmd != RDMA_USER_CM_CMD_GET_EVENT)
-		hook(hdr.cmd);
+	call_hooks(hdr.cmd);
 	pthread_mutex_lock(&mutex);
 	if (hdr.in + sizeof(hdr) > len || hdr.in > sizeof(body) || hdr.cmd >= COMMANDS)
 		goto out;
@@ -105,6 +114,7 @@ void rcm_fake_ucma_done(void)
 
 	rcm_ucma_replace(NULL);
 	atomic_store(&before, NULL);
+	atomic_store(&before_read, NULL);
 	rcm_fake_script_end();
 	failure = rcm_fake_kernel_end();
 	if (failure)
@@ -114,6 +124,11 @@ void rcm_fake_ucma_done(void)
 void rcm_fake_ucma_before(void (*hook)(uint32_t command))
 {
 	atomic_store(&before, hook);
+}
+
+void rcm_fake_ucma_before_read(void (*hook)(void))
+{
+	atomic_store(&before_read, hook);
 }
 
 void rcm_fake_ucma_lenient(bool lenient)

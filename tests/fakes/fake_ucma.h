@@ -70,6 +70,9 @@ size_t rcm_fake_ucma_last_body(void *body, size_t max);
  * more. */
 void rcm_fake_ucma_before(void (*hook)(uint32_t command));
 
+/* The same before each GET_EVENT. */
+void rcm_fake_ucma_before_read(void (*hook)(void));
+
 /* The P_Key that the kernel asks for a path with, and readies a QP with, for this id; by the rules of docs/af-ib.md. */
 uint16_t rcm_fake_ucma_pkey(uint32_t handle);
 

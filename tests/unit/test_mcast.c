@@ -3,10 +3,17 @@
 #include "cm/mcast.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "addr/sockaddr.h"
 #include "cm/life.h"
 #include "cm/queues.h"
+#include "cm/sync.h"
 #include "cm/wait.h"
 #include "fake_ucma.h"
 #include "fake_verbs.h"
@@ -159,6 +166,144 @@ static void test_two_groups_are_left_one_by_one(void **state)
 	end(id);
 }
 
+/* ---- Against a reader of a synchronous id ---- */
+
+static struct rcm_id *sync_id;
+static void (*take_back)(void);
+static pthread_t taker;
+static atomic_int taker_tid;
+static atomic_bool taken_back;
+
+static void take_back_membership(void)
+{
+	const union rcm_sockaddr addr = group("239.0.0.1");
+
+	assert_int_equal(rcm_mcast_leave(sync_id, &addr.sa), 0);
+}
+
+static struct rcm_id *guest;			/* another id on the channel of sync_id */
+
+static void take_back_guest(void)
+{
+	assert_int_equal(rcm_id_destroy(guest), 0);
+}
+
+/* Until the kernel says that a thread sleeps in this system call, or it is not to be waited for. */
+static void await_sleep(int tid, const char *call, const atomic_bool *enough)
+{
+	char path[64], text[64] = "";
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/syscall", tid);
+	while (!atomic_load(enough) && strncmp(text, call, strlen(call))) {
+		FILE *file = fopen(path, "r");
+
+		assert_non_null(file);
+		if (!fgets(text, sizeof(text), file))
+			text[0] = '\0';
+		fclose(file);
+		sched_yield();
+	}
+}
+
+/* The reader, having read, waits for this. */
+static void *take_back_and_establish(void *arg)
+{
+	static const atomic_bool never;
+	char poll[16];
+
+	(void)arg;
+	atomic_store(&taker_tid, gettid());
+	take_back();
+	atomic_store(&taken_back, true);
+	snprintf(poll, sizeof(poll), "%d ", SYS_poll);
+	await_sleep(getpid(), poll, &never);
+	rcm_fake_ucma_event_of(sync_id->handle, RDMA_CM_EVENT_ESTABLISHED, 0);
+	return NULL;
+}
+
+/* Either it is through, and the event is gone, or it waits until the event is read. */
+static void await_taker(const struct rcm_lock *lock)
+{
+	char futex[64];
+
+	while (!atomic_load(&taker_tid))
+		sched_yield();
+	snprintf(futex, sizeof(futex), "%d 0x%lx ", SYS_futex, (unsigned long)(uintptr_t)&lock->mutex);
+	await_sleep(atomic_load(&taker_tid), futex, &taken_back);
+}
+
+/* The reader has been told of the event, and goes to read it. */
+static void take_back_now(void)
+{
+	rcm_fake_ucma_before_read(NULL);
+	assert_int_equal(pthread_create(&taker, NULL, take_back_and_establish, NULL), 0);
+	await_taker(&rcm_channel_of(sync_id->pub.channel)->reading);
+}
+
+/* Else it would wait in the kernel, with nobody to wake it: the fake says so. */
+static void read_what_is_taken_back(void (*by)(void))
+{
+	struct rcm_event *event;
+
+	take_back = by;
+	atomic_store(&taker_tid, 0);
+	atomic_store(&taken_back, false);
+	rcm_fake_ucma_before_read(take_back_now);
+	assert_int_equal(rcm_channel_get(rcm_channel_of(sync_id->pub.channel), &event), 0);
+	assert_int_equal(event->pub.event, RDMA_CM_EVENT_ESTABLISHED);
+	rcm_event_ack(event);
+	assert_int_equal(pthread_join(taker, NULL), 0);
+}
+
+static void test_leave_takes_no_event_from_a_reader_that_was_told_of_it(void **state)
+{
+	const union rcm_sockaddr addr = group("239.0.0.1");
+
+	(void)state;
+	sync_id = rcm_world_sync_id(RDMA_PS_UDP);
+	assert_int_equal(rcm_mcast_join(sync_id, &addr.sa, 0, NULL), 0);
+	rcm_fake_ucma_event_of(rcm_fake_ucma_last_handle(), RDMA_CM_EVENT_MULTICAST_JOIN, 0);
+	read_what_is_taken_back(take_back_membership);
+	rcm_id_destroy(sync_id);
+}
+
+static void test_destroy_takes_no_event_from_a_reader_that_was_told_of_it(void **state)
+{
+	(void)state;
+	sync_id = rcm_world_sync_id(RDMA_PS_UDP);
+	assert_int_equal(rcm_id_new(rcm_channel_of(sync_id->pub.channel), NULL, RDMA_PS_UDP, IBV_QPT_UD, &guest), 0);
+	rcm_fake_ucma_event_of(guest->handle, RDMA_CM_EVENT_ADDR_ERROR, -ENETUNREACH);
+	read_what_is_taken_back(take_back_guest);
+	rcm_id_destroy(sync_id);
+}
+
+static void *join_and_wait(void *arg)
+{
+	const union rcm_sockaddr addr = group("239.0.0.1");
+
+	*(int *)arg = rcm_mcast_join_sync(sync_id, &addr.sa, 0, &context);
+	return NULL;
+}
+
+static void test_join_that_waits_ends_where_its_group_is_left(void **state)
+{
+	const union rcm_sockaddr addr = group("239.0.0.1");
+	pthread_t thread;
+	int joined = 0;
+
+	(void)state;
+	sync_id = rcm_world_sync_id(RDMA_PS_UDP);
+	assert_int_equal(pthread_create(&thread, NULL, join_and_wait, &joined), 0);
+	while (rcm_mcast_leave(sync_id, &addr.sa) == -EADDRNOTAVAIL)
+		sched_yield();
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	assert_int_equal(joined, -ECANCELED);
+	/* The id's channel serves on. */
+	rcm_fake_ucma_event_of(sync_id->handle, RDMA_CM_EVENT_ESTABLISHED, 0);
+	assert_int_equal(rcm_sync_complete(sync_id, RCM_SYNC_CONNECT), 0);
+	rcm_id_destroy(sync_id);
+}
+
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, rcm_world_before, rcm_world_after)
@@ -170,6 +315,9 @@ int main(void)
 		T(test_join_refused_by_kernel_is_no_membership),
 		T(test_event_of_a_group_that_was_left_is_dropped),
 		T(test_two_groups_are_left_one_by_one),
+		T(test_leave_takes_no_event_from_a_reader_that_was_told_of_it),
+		T(test_destroy_takes_no_event_from_a_reader_that_was_told_of_it),
+		T(test_join_that_waits_ends_where_its_group_is_left),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -59,6 +59,17 @@ static void make_id(bool sync)
 
 /* ---- The calls ---- */
 
+static void rest(unsigned turn)
+{
+	const struct timespec some = { .tv_nsec = 20000 };
+
+	/* Who has the lowest priority needs the processor. */
+	if (turn % 64 == 63)
+		nanosleep(&some, NULL);
+	else
+		sched_yield();
+}
+
 static void prepare_qp(void)
 {
 	struct ibv_qp_init_attr attr = { .qp_type = IBV_QPT_RC, .cap = { .max_send_wr = 1, .max_recv_wr = 1 } };
@@ -263,6 +274,21 @@ static int call_leave_multicast(void)
 	return rdma_leave_multicast(id, (struct sockaddr *)&group);
 }
 
+/* What another thread joins meanwhile, whose outcome comes, or doesn't. */
+static int call_leave_joining(void)
+{
+	static unsigned times;
+	uint32_t membership;
+
+	for (unsigned turn = 0; (membership = rcm_fake_ucma_last_handle()) == handle; turn++)
+		rest(turn);
+	if (times++ % 2)
+		rcm_fake_ucma_event_of(membership, RDMA_CM_EVENT_MULTICAST_JOIN, 0);
+	for (unsigned turn = 0; call_leave_multicast() && errno == EADDRNOTAVAIL; turn++)
+		rest(turn);
+	return 0;
+}
+
 static int call_set_local_ece(void)
 {
 	struct ibv_ece ece = { .vendor_id = 1 };
@@ -373,17 +399,6 @@ static const struct call waits[] = {
 
 static atomic_int inside;			/* calls of the round that have not returned */
 static atomic_bool silent;			/* the kernel answers nothing */
-
-static void rest(unsigned turn)
-{
-	const struct timespec some = { .tv_nsec = 20000 };
-
-	/* Who has the lowest priority needs the processor. */
-	if (turn % 64 == 63)
-		nanosleep(&some, NULL);
-	else
-		sched_yield();
-}
 
 static atomic_int entered;
 
@@ -666,6 +681,16 @@ static void test_pair_of_each_wait_and_migrate_ends_well(void **state)
 	atomic_store(&silent, false);
 }
 
+/* Who waits to join a group that another leaves has it, or is told. */
+static void test_pair_of_a_join_that_waits_and_leave_ends_well(void **state)
+{
+	static const struct call joins[] = { ENDLESS(join_multicast), ENDLESS(join_multicast_ex) };
+	static const struct call leaving = CALL(leave_joining);
+
+	(void)state;
+	run_all(joins, sizeof(joins) / sizeof(joins[0]), &leaving, true);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, rcm_world_before, rcm_world_after)
 
 int main(int argc, char **argv)
@@ -676,6 +701,7 @@ int main(int argc, char **argv)
 		TEST(test_pair_of_each_call_and_disconnect_ends_well),
 		TEST(test_pair_of_each_wait_and_destroy_ends_well),
 		TEST(test_pair_of_each_wait_and_migrate_ends_well),
+		TEST(test_pair_of_a_join_that_waits_and_leave_ends_well),
 	};
 	int option;
 
