@@ -5,7 +5,7 @@ BUILD ?= build
 export BUILD PREFIX LIBDIR DESTDIR
 # What root builds in a user's clone is the user's: every recipe goes through scripts/owned.
 
-.PHONY: all help deps check test check-vm demo bench bench-vm install uninstall clean
+.PHONY: all help deps check test check-vm check-arch demo bench bench-vm install uninstall clean
 
 all:
 	@scripts/owned scripts/build
@@ -16,6 +16,7 @@ help:
 	@echo 'make test        the tests, in a plain build'
 	@echo 'make check       every test, also under the sanitizers'
 	@echo 'make check-vm    the tests in guests with Soft-RoCE'
+	@echo 'make check-arch  the unit tests on other processors, emulated'
 	@echo 'make bench       its speed; make bench-vm: in guests'
 	@echo 'make install     under PREFIX=/usr/local, with LIBDIR= and DESTDIR= where wanted'
 	@echo 'make uninstall   takes that away'
@@ -33,6 +34,9 @@ test:
 
 check-vm:
 	@scripts/owned tests/vm/run
+
+check-arch:
+	@scripts/owned scripts/arch
 
 demo:
 	@scripts/owned scripts/demo

@@ -12,11 +12,12 @@ apt_site() {
 	echo "$site"
 }
 
-# apt_own FOLDER SUITE: sets the array "own", options that make apt-get and apt-cache look at SUITE alone, with the
-# mirror that the system uses, and keep what they fetch in FOLDER. The host's other architectures are not asked for.
+# apt_own FOLDER SUITE [ARCHITECTURE]: sets the array "own", options that make apt-get and apt-cache look at SUITE alone,
+# for that architecture (amd64), with the mirror that the system uses, and keep what they fetch in FOLDER. The host's own
+# architectures are not asked for.
 apt_own() {
-	local work=$1 suite=$2 main security said
-	local options='[arch=amd64 signed-by=/usr/share/keyrings/debian-archive-keyring.gpg]'
+	local work=$1 suite=$2 arch=${3:-amd64} main security said
+	local options="[arch=$arch signed-by=/usr/share/keyrings/debian-archive-keyring.gpg]"
 	main=$(apt_site Debian)
 	[ -n "$main" ] || { echo "apt knows no Debian archive" >&2; return 1; }
 	security=$(apt_site Debian-Security)
@@ -26,9 +27,12 @@ apt_own() {
 		echo "deb $options $security $suite-security main" >> "$work/sources.list"
 	fi
 	own=(-o "Dir::Etc::SourceList=$work/sources.list" -o Dir::Etc::SourceParts=/dev/null
-		-o "Dir::State::Lists=$work/lists" -o "Dir::Cache=$work/cache" -o APT::Architectures=amd64
+		-o "Dir::State::Lists=$work/lists" -o "Dir::Cache=$work/cache" -o APT::Architecture=$arch -o APT::Architectures=$arch
 		-o Acquire::Languages=none -o APT::Sandbox::User=root -o APT::Update::Error-Mode=any)
-	said=$(apt-get "${own[@]}" -qq update 2>&1) || { apt_reason "$said" >&2; return 1; }
+	said=$(apt-get "${own[@]}" -qq update 2>&1) && return
+	# A mirror in the middle of an update is no reason to have nothing: what is fetched runs in namespaces and guests.
+	sed -i '/-security main$/d' "$work/sources.list"
+	apt-get "${own[@]}" -qq update > /dev/null 2>&1 || { apt_reason "$said" >&2; return 1; }
 }
 
 # apt_reason OUTPUT: the one line of apt's that tells why.

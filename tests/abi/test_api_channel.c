@@ -2,6 +2,8 @@
 /* Event channels as applications use them: every kind of poller, blocking and not, many threads, signals. */
 #include "api.h"
 
+#include "../unit/asleep.h"
+
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -213,24 +215,6 @@ static void *wait_for_one(void *arg)
 	rdma_ack_cm_event(event);
 	atomic_store(&waiter_errno, 0);
 	return NULL;
-}
-
-/* Until the kernel says that the thread sleeps in poll(2). */
-static void await_sleep(int tid)
-{
-	char path[64], text[32] = "", number[8];
-
-	snprintf(path, sizeof(path), "/proc/self/task/%d/syscall", tid);
-	snprintf(number, sizeof(number), "%d ", SYS_poll);
-	while (strncmp(text, number, strlen(number))) {
-		FILE *file = fopen(path, "r");
-
-		if (!file || !fgets(text, sizeof(text), file))
-			text[0] = '\0';
-		if (file)
-			fclose(file);
-		sched_yield();
-	}
 }
 
 static pthread_t start_waiter(void)

@@ -10,6 +10,7 @@
 #include "base/limits.h"
 #include "dns/netlink.h"
 #include "test.h"
+#include "asleep.h"
 
 static struct rcm_blocks blocks;
 
@@ -133,6 +134,8 @@ static void test_blocks_too_many_say_nothing(void **state)
 static void test_blocks_of_this_host_have_loopback_apart(void **state)
 {
 	(void)state;
+	if (emulated())
+		skip();	/* qemu translates no dump of routes */
 	assert_int_equal(rcm_blocks_read(&blocks), 0);
 	if (blocks.blind[0])
 		skip();

@@ -19,6 +19,7 @@
 #include "cm/wait.h"
 #include "fake_engine.h"
 #include "fake_ucma.h"
+#include "asleep.h"
 #include "test.h"
 
 static struct rcm_channel *channel;
@@ -350,25 +351,6 @@ static void *wait_for_one(void *arg)
 		rcm_event_ack(event);
 	atomic_store(&waiter_ret, ret);
 	return NULL;
-}
-
-/* Until the kernel says that the thread sleeps in poll(2). */
-static void await_sleep(int tid)
-{
-	char path[64], text[32] = "";
-	char number[8];
-
-	snprintf(path, sizeof(path), "/proc/self/task/%d/syscall", tid);
-	snprintf(number, sizeof(number), "%d ", SYS_poll);
-	while (strncmp(text, number, strlen(number))) {
-		FILE *file = fopen(path, "r");
-
-		assert_non_null(file);
-		if (!fgets(text, sizeof(text), file))
-			text[0] = '\0';
-		fclose(file);
-		sched_yield();
-	}
 }
 
 static pthread_t start_waiter(void)

@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "api/door.h"
+#include "asleep.h"
 #include "cm/id.h"
 #include "fake_ucma.h"
 #include "fake_verbs.h"
@@ -29,7 +30,7 @@
 #include "verbs/qp.h"
 #include "world.h"
 
-enum { ROUNDS = 25, ROUNDS_LONG = 10000, SECONDS_A_PAIR = 600 };
+enum { ROUNDS = 25, ROUNDS_EMULATED = 3, ROUNDS_LONG = 10000, SECONDS_A_PAIR = 600 };
 
 static unsigned rounds = ROUNDS;
 
@@ -705,6 +706,8 @@ int main(int argc, char **argv)
 	};
 	int option;
 
+	if (emulated())
+		rounds = ROUNDS_EMULATED;
 	while ((option = getopt(argc, argv, "lr:")) >= 0) {
 		if (option == 'l')
 			rounds = ROUNDS_LONG;

@@ -5,6 +5,7 @@
 #include "dns/dns.h"
 #include "dns/netlink.h"
 #include "test.h"
+#include "asleep.h"
 
 static unsigned dumps;
 static bool news;
@@ -59,6 +60,8 @@ static void test_system_routes_that_changed_are_read_on_the_loop_s_thread_alone(
 	unsigned before;
 
 	(void)state;
+	if (emulated())
+		skip();	/* qemu translates no dump of routes */
 	assert_int_equal(rcm_loop_init(&loop), 0);
 	assert_int_equal(rcm_dns_system.open(&loop, &owner, &dns), 0);
 	assert_int_equal(rcm_dns_system.settle(dns), 0);
