@@ -13,6 +13,7 @@
 #include "cm/id.h"
 #include "cm/local.h"
 #include "cm/sync.h"
+#include "cm/user.h"
 #include "cm/wait.h"
 
 struct rdma_event_channel *rdma_create_event_channel(void)
@@ -42,14 +43,14 @@ void rdma_destroy_event_channel(struct rdma_event_channel *channel)
 int rdma_get_cm_event(struct rdma_event_channel *channel, struct rdma_cm_event **event)
 {
 	struct rcm_event *taken;
-	int state, ret;
+	int ret;
 
 	if (!channel || !event)
 		return rcm_result(-EINVAL);
-	state = rcm_enter();
+	rcm_adopt_enter();
 	ret = rcm_adopt_channel(rcm_channel_of(channel));
-	if (rcm_leave(state, ret))
-		return -1;
+	if (ret)
+		return rcm_result(ret);
 	ret = rcm_channel_get(rcm_channel_of(channel), &taken);
 	/* The channel was destroyed. A reader that was left waiting doesn't come back from librdmacm either: programs
 	 * whose main thread ends meanwhile, as rping, take an error for theirs. */
@@ -64,24 +65,20 @@ int rdma_ack_cm_event(struct rdma_cm_event *event)
 {
 	if (!event)
 		return rcm_result(-EINVAL);
+	rcm_adopt_enter();
 	rcm_event_ack(rcm_event_of(event));
 	return 0;
 }
 
 int rdma_write_cm_event(struct rdma_cm_id *id, enum rdma_cm_event_type event, int status, uint64_t arg)
 {
-	struct rcm_door door = rcm_door_enter(id);
-	struct rcm_event *written;
+	struct rcm_door door = rcm_door_enter_briefly(id);
 	int ret = -EINVAL;
 
 	if (door.id && event == RDMA_CM_EVENT_USER)
-		ret = rcm_sync_show_own(door.id);
+		ret = rcm_id_is_sync(door.id) ? rcm_sync_show_own(door.id) : 0;
 	if (!ret)
-		ret = rcm_event_new_user(door.id, status, arg, &written);
-	if (!ret && !rcm_id_post(door.id, written)) {
-		rcm_event_discard(written);
-		ret = -EINVAL;
-	}
+		ret = rcm_user_post(door.id, status, arg);
 	return rcm_door_leave(&door, ret);
 }
 

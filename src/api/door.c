@@ -27,6 +27,16 @@ struct rcm_door rcm_door_enter_to_end(struct rdma_cm_id *id)
 	return door;
 }
 
+struct rcm_door rcm_door_enter_briefly(struct rdma_cm_id *id)
+{
+	struct rcm_door door = { .id = id ? rcm_id_ref(rcm_id_of(id)) : NULL, .cancel_state = RCM_DOOR_NOT_HELD };
+
+	rcm_adopt_enter();
+	if (door.id)
+		rcm_adopt_id(door.id);
+	return door;
+}
+
 bool rcm_door_waits(const struct rcm_door *door)
 {
 	return door->id && rcm_id_is_sync(door->id);
@@ -35,7 +45,7 @@ bool rcm_door_waits(const struct rcm_door *door)
 int rcm_door_leave(struct rcm_door *door, int ret)
 {
 	rcm_id_put(door->id);
-	return rcm_leave(door->cancel_state, ret);
+	return door->cancel_state == RCM_DOOR_NOT_HELD ? rcm_result(ret) : rcm_leave(door->cancel_state, ret);
 }
 
 void rcm_door_abandon(void *door)

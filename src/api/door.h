@@ -13,6 +13,8 @@ struct rcm_door {
 	int cancel_state;			/* the caller's; held off while the call runs, as by rcm_enter() */
 };
 
+enum { RCM_DOOR_NOT_HELD = -1 };		/* cancel_state of a call that has nothing to hold off */
+
 /* First in a public call on an id (NULL too): from here on it stays whole, whoever destroys it. Nothing else in api/
  * may look at the application's id; scripts/check-door proves it. */
 struct rcm_door rcm_door_enter(struct rdma_cm_id *id);
@@ -23,6 +25,9 @@ bool rcm_door_waits(const struct rcm_door *door);
 
 /* The same in a call that destroys it: in the child of a fork nothing of it starts again. */
 struct rcm_door rcm_door_enter_to_end(struct rdma_cm_id *id);
+
+/* The same in a call that uses no cancellation point. */
+struct rcm_door rcm_door_enter_briefly(struct rdma_cm_id *id);
 
 /* Last in a public call on an id: as rcm_leave(), which tells of ret. */
 int rcm_door_leave(struct rcm_door *door, int ret);

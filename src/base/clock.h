@@ -10,5 +10,8 @@
 /* Now, in ns of CLOCK_MONOTONIC. Any thread. */
 uint64_t rcm_clock_now(void);
 
+/* The same, a timer tick late (4 ms, say), and never a system call, as the other is on some machines. */
+uint64_t rcm_clock_lately(void);
+
 /* Puts another source in place (NULL: the real one again). Tests only, while no other thread runs. */
 void rcm_clock_replace(uint64_t (*now)(void));

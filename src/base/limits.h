@@ -53,6 +53,7 @@ enum {
 	RCM_LEASE_MAX_S = 86400,	/* the longest: what its publisher left behind is there as long */
 	RCM_NETDEVS_MAX = 64,		/* network interfaces of RDMA devices that are told apart */
 	RCM_RETIRED_MAX = 64,		/* destroyed channels whose memory is kept for calls that were on their way */
+	RCM_USER_SPARES_MAX = 64,	/* acknowledged USER events whose memory an id keeps for later ones */
 	RCM_TURN_REQUESTS = 256,	/* requests begun per turn, so that a burst of them delays no answer */
 	RCM_TURN_EVENTS = 64,		/* descriptors served per epoll_wait */
 	RCM_TEXT_MAX = 192,		/* bytes of an event's explanation, NUL included */

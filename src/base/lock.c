@@ -2,20 +2,22 @@
 /* A mutex whose holder can be asserted. */
 #include "base/lock.h"
 
+_Thread_local char rcm_lock_thread;
+
 void rcm_lock_wait(struct rcm_lock *lock, pthread_cond_t *cond) RCM_UNCHECKED
 {
-	atomic_store_explicit(&lock->owner, (pthread_t)0, memory_order_relaxed);
+	atomic_store_explicit(&lock->owner, NULL, memory_order_relaxed);
 	pthread_cond_wait(cond, &lock->mutex);
-	atomic_store_explicit(&lock->owner, pthread_self(), memory_order_relaxed);
+	atomic_store_explicit(&lock->owner, &rcm_lock_thread, memory_order_relaxed);
 }
 
 int rcm_lock_wait_until(struct rcm_lock *lock, pthread_cond_t *cond, const struct timespec *until) RCM_UNCHECKED
 {
 	int ret;
 
-	atomic_store_explicit(&lock->owner, (pthread_t)0, memory_order_relaxed);
+	atomic_store_explicit(&lock->owner, NULL, memory_order_relaxed);
 	ret = pthread_cond_timedwait(cond, &lock->mutex, until);
-	atomic_store_explicit(&lock->owner, pthread_self(), memory_order_relaxed);
+	atomic_store_explicit(&lock->owner, &rcm_lock_thread, memory_order_relaxed);
 	return -ret;
 }
 

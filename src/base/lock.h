@@ -25,8 +25,11 @@
 /* The owner is kept in every build: it costs one store, and an assertion about it costs nothing with NDEBUG. */
 struct RCM_CAPABILITY rcm_lock {
 	pthread_mutex_t mutex;
-	_Atomic(pthread_t) owner;
+	_Atomic(const char *) owner;
 };
+
+/* Each thread has one at another address, which tells them apart for less than a call of pthread_self(3). */
+extern _Thread_local char rcm_lock_thread __attribute__((tls_model("initial-exec")));
 
 #define RCM_LOCK_INIT { .mutex = PTHREAD_MUTEX_INITIALIZER }
 
@@ -44,12 +47,12 @@ static inline void rcm_lock_done(struct rcm_lock *lock)
 static inline void rcm_lock_acquire(struct rcm_lock *lock) RCM_ACQUIRES(lock) RCM_UNCHECKED
 {
 	pthread_mutex_lock(&lock->mutex);
-	atomic_store_explicit(&lock->owner, pthread_self(), memory_order_relaxed);
+	atomic_store_explicit(&lock->owner, &rcm_lock_thread, memory_order_relaxed);
 }
 
 static inline void rcm_lock_release(struct rcm_lock *lock) RCM_RELEASES(lock) RCM_UNCHECKED
 {
-	atomic_store_explicit(&lock->owner, (pthread_t)0, memory_order_relaxed);
+	atomic_store_explicit(&lock->owner, NULL, memory_order_relaxed);
 	pthread_mutex_unlock(&lock->mutex);
 }
 
@@ -57,7 +60,7 @@ static inline void rcm_lock_release(struct rcm_lock *lock) RCM_RELEASES(lock) RC
 static inline void rcm_lock_assert_held(struct rcm_lock *lock) RCM_ASSERTS(lock)
 {
 	(void)lock;
-	assert(atomic_load_explicit(&lock->owner, memory_order_relaxed) == pthread_self());
+	assert(atomic_load_explicit(&lock->owner, memory_order_relaxed) == &rcm_lock_thread);
 }
 
 /* In the child of a fork, before anything uses it there: makes it anew. False: a thread that isn't here held it. */

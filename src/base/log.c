@@ -33,7 +33,7 @@ bool rcm_log_wants(enum rcm_log_level level)
 void rcm_log_write(enum rcm_log_level level, const char *format, ...)
 {
 	struct pollfd reader = { .fd = STDERR_FILENO, .events = POLLOUT };
-	int saved = errno, used;
+	int saved = errno, used, cancel;
 	char line[512];
 	va_list args;
 
@@ -49,7 +49,9 @@ void rcm_log_write(enum rcm_log_level level, const char *format, ...)
 			line[i] = '?';
 	line[used++] = '\n';
 	/* Nobody may have to wait, a fork least of all, because nobody reads what is told here: then it is lost. */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	if (poll(&reader, 1, 0) == 1)
 		(void)!write(STDERR_FILENO, line, (size_t)used);
+	pthread_setcancelstate(cancel, NULL);
 	errno = saved;
 }

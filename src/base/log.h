@@ -10,7 +10,7 @@ enum rcm_log_level { RCM_LOG_OFF, RCM_LOG_ERROR, RCM_LOG_INFO, RCM_LOG_TRACE };
 bool rcm_log_wants(enum rcm_log_level level);
 
 /* One line, one write(2), so that lines of several threads don't mix. Keeps errno. Never waits: where stderr takes no
- * more, the line is lost. */
+ * more, the line is lost. No cancellation point. */
 void rcm_log_write(enum rcm_log_level level, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 

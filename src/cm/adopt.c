@@ -3,7 +3,6 @@
 #include "cm/adopt.h"
 
 #include "base/container.h"
-#include "base/fork.h"
 #include "base/log.h"
 #include "cm/heir.h"
 #include "cm/id.h"
@@ -45,13 +44,17 @@ static void adopt_enter_locked(void) RCM_REQUIRES(lock)
 	atomic_store(&entered, rcm_fork_generation);
 }
 
-void rcm_adopt_enter(void)
+void rcm_adopt_enter_child(void)
 {
+	int cancel;
+
 	if (atomic_load_explicit(&entered, memory_order_acquire) == rcm_fork_generation)
 		return;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	rcm_lock_acquire(&lock);
 	adopt_enter_locked();
 	rcm_lock_release(&lock);
+	pthread_setcancelstate(cancel, NULL);
 }
 
 /* ---- A channel ---- */
@@ -90,15 +93,17 @@ static int adopt_locked(struct rcm_channel *channel) RCM_REQUIRES(lock)
 	return ret;
 }
 
-int rcm_adopt_channel(struct rcm_channel *channel)
+int rcm_adopt_channel_of_parent(struct rcm_channel *channel)
 {
-	int ret;
+	int cancel, ret;
 
-	if (!rcm_fork_generation || is_own(channel))
+	if (is_own(channel))
 		return 0;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	rcm_lock_acquire(&lock);
 	ret = adopt_locked(channel);
 	rcm_lock_release(&lock);
+	pthread_setcancelstate(cancel, NULL);
 	return ret;
 }
 
@@ -111,26 +116,19 @@ void rcm_adopt_channel_to_end(struct rcm_channel *channel)
 	rcm_lock_release(&lock);
 }
 
-int rcm_adopt_id(struct rcm_id *id)
+int rcm_adopt_id_of_parent(struct rcm_id *id)
 {
-	struct rcm_channel *channel;
-	int ret;
+	struct rcm_channel *channel = rcm_id_channel(id);
+	int ret = rcm_adopt_channel_of_parent(channel);
 
-	if (!rcm_fork_generation)
-		return 0;
-	channel = rcm_id_channel(id);
-	ret = rcm_adopt_channel(channel);
 	rcm_channel_put(channel);
 	return ret;
 }
 
-void rcm_adopt_id_to_end(struct rcm_id *id)
+void rcm_adopt_id_of_parent_to_end(struct rcm_id *id)
 {
-	struct rcm_channel *channel;
+	struct rcm_channel *channel = rcm_id_channel(id);
 
-	if (!rcm_fork_generation)
-		return;
-	channel = rcm_id_channel(id);
 	rcm_adopt_channel_to_end(channel);
 	rcm_channel_put(channel);
 }

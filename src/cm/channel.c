@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "base/container.h"
-#include "base/err.h"
 #include "cm/id.h"
 #include "cm/rouse.h"
 
@@ -26,7 +25,7 @@ static void channel_close_descriptors(struct rcm_channel *channel) RCM_UNCHECKED
  * O_NONBLOCK says. */
 static int channel_open_descriptors(struct rcm_channel *channel, bool sync) RCM_UNCHECKED
 {
-	int ret = rcm_ucma_open(&channel->ucma);
+	int ret = rcm_ucma_open(&channel->ucma, sync ? 0 : O_NONBLOCK);
 
 	if (ret == -EMFILE || ret == -ENFILE || ret == -ENOMEM)
 		return ret;
@@ -35,7 +34,7 @@ static int channel_open_descriptors(struct rcm_channel *channel, bool sync) RCM_
 		return rcm_readiness_open(&channel->readiness, channel->ucma.fd, &channel->pub.fd);
 	channel->pub.fd = channel->ucma.fd;
 	channel->bare = true;
-	return fcntl(channel->pub.fd, F_SETFL, 0) ? rcm_errno() : 0;
+	return 0;
 }
 
 static int channel_open(bool sync, struct rcm_channel **ret_channel) RCM_UNCHECKED
@@ -92,8 +91,14 @@ bool rcm_channel_ref_if_live(struct rcm_channel *channel)
 	return refs;
 }
 
-/* Its memory is kept for a while, for calls of other threads that were on their way when it was destroyed: programs end
- * so, as rping, whose reader turns to the next event while the channel goes. */
+static void channel_free(struct rcm_channel *channel)
+{
+	rcm_lock_done(&channel->lock);
+	free(channel);
+}
+
+/* Its memory and its lock are kept for a while, for calls of other threads that were on their way when it was
+ * destroyed: programs end so, as rping, whose reader turns to the next event while the channel goes. */
 void rcm_channel_put(struct rcm_channel *channel) RCM_UNCHECKED
 {
 	struct rcm_roll_entry *oldest;
@@ -101,13 +106,13 @@ void rcm_channel_put(struct rcm_channel *channel) RCM_UNCHECKED
 	if (!channel || atomic_fetch_sub(&channel->refs, 1) != 1)
 		return;
 	pthread_cond_destroy(&channel->left);
-	rcm_lock_done(&channel->lock);
 	rcm_lock_done(&channel->reading);
 	sem_destroy(&channel->own);
 	free(channel->spare);
+	channel->spare = NULL;
 	rcm_roll_retire(&channel->roll, &oldest);
 	if (oldest)
-		free(rcm_container(oldest, struct rcm_channel, roll));
+		channel_free(rcm_container(oldest, struct rcm_channel, roll));
 }
 
 void rcm_channel_unlink_locked(struct rcm_channel *channel, struct rcm_event *event)
@@ -160,13 +165,13 @@ void rcm_channel_show_locked(struct rcm_channel *channel)
 	bool due = !TAILQ_EMPTY(&channel->queue);
 
 	rcm_lock_assert_held(&channel->lock);
-	if (channel->shared || channel->closing)
+	if (due == channel->readiness.shown || channel->shared || channel->closing)
 		return;
 	if (channel->bare && (!due || channel->own_awaited || channel_cover_locked(channel)))
 		return;
 	if (due)
 		rcm_readiness_show(&channel->readiness, channel->pub.fd);
-	else if (channel->readiness.shown)
+	else
 		channel->takes = rcm_readiness_hide(&channel->readiness, channel->pub.fd) ?
 				  RCM_KERNEL_LOOK_EVERY - 1 : 0;
 }

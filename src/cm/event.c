@@ -56,28 +56,6 @@ void rcm_kernel_event_free(struct rcm_event *event)
 	free(kernel);
 }
 
-static const struct rcm_event_ops user_ops = { 0 };
-
-int rcm_event_new_user(struct rcm_id *id, int status, uint64_t arg, struct rcm_event **ret_event)
-{
-	struct rcm_event *event = malloc(sizeof(*event));
-
-	if (!event)
-		return -ENOMEM;
-	*event = (struct rcm_event){
-		.pub = {
-			.id = &id->pub,
-			.event = RDMA_CM_EVENT_USER,
-			.status = status,
-			.param.arg = arg,
-		},
-		.ops = &user_ops,
-		.id = rcm_id_ref(id),
-	};
-	*ret_event = event;
-	return 0;
-}
-
 void rcm_event_ack(struct rcm_event *event)
 {
 	enum rdma_cm_event_type type = event->pub.event;

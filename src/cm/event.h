@@ -57,6 +57,7 @@ struct rcm_event {
 	uint8_t stay;				/* of its id, when it was taken */
 	unsigned process;			/* that took it (rcm_fork_generation): another's ack counts nothing */
 	struct rcm_event_list *list;		/* of a channel, NULL: in none; this and the links: under its lock */
+	struct rcm_event *spare;		/* the next of its id's that are spare */
 	TAILQ_ENTRY(rcm_event) in_channel;
 	TAILQ_ENTRY(rcm_event) in_id;		/* id->undelivered, in the same order */
 };
@@ -92,8 +93,6 @@ void rcm_kernel_event_param(struct rcm_event *event, const struct rcm_id *id);
 /* free() of the kernel's. */
 void rcm_kernel_event_free(struct rcm_event *event);
 
-/* An event of the application's own for id, taking a reference on it: 0 or -ENOMEM. */
-int rcm_event_new_user(struct rcm_id *id, int status, uint64_t arg, struct rcm_event **ret_event);
 
 /* Ends an event that was delivered: frees it, then lets go whoever waits for it in destroy or migrate. */
 void rcm_event_ack(struct rcm_event *event);

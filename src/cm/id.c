@@ -32,17 +32,20 @@ struct rcm_id *rcm_id_alloc(struct rcm_channel *channel, enum rdma_port_space ps
 	return id;
 }
 
-struct rcm_id *rcm_id_ref(struct rcm_id *id)
+static void id_free_spares(struct rcm_id *id)
 {
-	atomic_fetch_add_explicit(&id->refs, 1, memory_order_relaxed);
-	return id;
+	struct rcm_event *event, *next;
+
+	for (event = atomic_load(&id->spare); event; event = next) {
+		next = event->spare;
+		free(event);
+	}
 }
 
-void rcm_id_put(struct rcm_id *id) RCM_UNCHECKED
+void rcm_id_free(struct rcm_id *id) RCM_UNCHECKED
 {
-	if (!id || atomic_fetch_sub(&id->refs, 1) != 1)
-		return;
 	rcm_roll_remove(&id->roll);
+	id_free_spares(id);
 	rcm_answer_put(id->found.answer);
 	free(id->ep);
 	rcm_channel_put(id->channel);

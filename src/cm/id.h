@@ -73,6 +73,8 @@ struct rcm_id {
 	atomic_uint unacked[2];
 	atomic_uint unacked_of[RCM_EVENT_PLACES];	/* by type, for the trace */
 	atomic_uint awaiting;			/* how many of destroy and migrate wait for acks */
+	_Atomic(struct rcm_event *) spare;	/* memory of USER events, for later ones (user.c) */
+	atomic_uint spares;			/* about how many they are */
 	struct rcm_event_list undelivered;	/* under the lock of channel */
 	atomic_bool sync;			/* channel is its own: calls wait for their outcome; set under lock */
 	LIST_ENTRY(rcm_id) rest;		/* channel's resting; with rests under its lock */
@@ -115,8 +117,20 @@ static inline struct rcm_id *rcm_id_of(struct rdma_cm_id *id)
 }
 
 /* References. A public call takes one while it runs, so that it ends well where another thread destroys the id. */
-struct rcm_id *rcm_id_ref(struct rcm_id *id);
-void rcm_id_put(struct rcm_id *id);		/* NULL: nothing */
+static inline struct rcm_id *rcm_id_ref(struct rcm_id *id)
+{
+	atomic_fetch_add_explicit(&id->refs, 1, memory_order_relaxed);
+	return id;
+}
+
+void rcm_id_free(struct rcm_id *id);		/* by the next alone */
+
+/* NULL: nothing. */
+static inline void rcm_id_put(struct rcm_id *id)
+{
+	if (id && atomic_fetch_sub(&id->refs, 1) == 1)
+		rcm_id_free(id);
+}
 
 /* An id on channel, whose reference it takes over, without a kernel id; freed by rcm_id_put(). NULL: no memory. */
 struct rcm_id *rcm_id_alloc(struct rcm_channel *channel, enum rdma_port_space ps, enum ibv_qp_type qp_type);

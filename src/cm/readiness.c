@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -111,15 +112,14 @@ bool rcm_readiness_hide(struct rcm_readiness *readiness, int fd)
 {
 	bool taken = false, kernel = false;
 	struct epoll_event ready[2];
-	int n, cancel;
+	long n;
 
 	if (!readiness->shown)
 		return false;
 	readiness->shown = false;
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	n = epoll_wait(fd, ready, 2, 0);
-	pthread_setcancelstate(cancel, NULL);
-	for (int i = 0; i < n; i++) {
+	/* Not epoll_wait(2) by its own name, which is a cancellation point. */
+	n = syscall(SYS_epoll_pwait, fd, ready, 2, 0, NULL, 0);
+	for (long i = 0; i < n; i++) {
 		taken = taken || ready[i].data.u64 == readiness_mark(readiness);
 		kernel = kernel || ready[i].data.u64 == KERNEL;
 	}

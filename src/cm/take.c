@@ -66,23 +66,30 @@ static int take_read_locked(struct rcm_channel *channel) RCM_REQUIRES(channel->l
 }
 
 /* With the descriptor's reading to itself: what is there stays there until it is read. */
-static int take_read_bare_locked(struct rcm_channel *channel, struct rcm_kernel_event **spare)
+static int take_read_bare_locked(struct rcm_channel *channel, const unsigned *seen, struct rcm_kernel_event **spare)
 	RCM_REQUIRES(channel->reading)
 {
 	struct pollfd p = { .fd = channel->ucma.fd, .events = POLLIN };
+	bool there = seen && *seen == atomic_load_explicit(&channel->reads, memory_order_relaxed);
+	int ret;
 
 	rcm_lock_assert_held(&channel->reading);
-	return poll(&p, 1, 0) == 1 ? take_read(channel, spare) : -EAGAIN;
+	if (!there && poll(&p, 1, 0) != 1)
+		return -EAGAIN;
+	ret = take_read(channel, spare);
+	if (!ret)
+		atomic_fetch_add_explicit(&channel->reads, 1, memory_order_relaxed);
+	return ret;
 }
 
-int rcm_channel_read_bare(struct rcm_channel *channel)
+int rcm_channel_read_bare(struct rcm_channel *channel, const unsigned *seen)
 {
 	struct rcm_kernel_event *read = NULL;
 	int cancel, ret;
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	rcm_lock_acquire(&channel->reading);
-	ret = take_read_bare_locked(channel, &read);
+	ret = take_read_bare_locked(channel, seen, &read);
 	rcm_lock_release(&channel->reading);
 	if (ret) {
 		free(read);
@@ -111,37 +118,56 @@ static struct rcm_event *take_first_locked(struct rcm_channel *channel, uint32_t
 	return event;
 }
 
-int rcm_channel_take(struct rcm_channel *channel, uint32_t types, struct rcm_event **ret_event)
+static int take_locked(struct rcm_channel *channel, uint32_t types, struct rcm_event **ret_event)
+	RCM_REQUIRES(channel->lock)
 {
-	struct rcm_event_list nobodys = TAILQ_HEAD_INITIALIZER(nobodys);
 	struct rcm_event *event;
-	int ret;
+	int ret = 0;
 
-	rcm_lock_acquire(&channel->lock);
-	ret = channel->closing ? -ECANCELED : 0;
-	event = ret ? NULL : take_first_locked(channel, types);
+	rcm_lock_assert_held(&channel->lock);
+	if (channel->closing)
+		return -ECANCELED;
+	event = take_first_locked(channel, types);
 	if (event && ++channel->takes % RCM_KERNEL_LOOK_EVERY == 0)
 		take_read_locked(channel);
 	while (!event && !ret) {
 		ret = take_read_locked(channel);
 		event = take_first_locked(channel, types);
 	}
-	if (event) {
-		rcm_channel_unlink_locked(channel, event);
-		rcm_id_taken(event->id, event);
-		*ret_event = event;
-		ret = 0;
-	}
-	if (!TAILQ_EMPTY(&channel->nobodys)) {
-		TAILQ_CONCAT(&nobodys, &channel->nobodys, in_channel);
+	if (!event)
+		return ret;
+	rcm_channel_unlink_locked(channel, event);
+	rcm_id_taken(event->id, event);
+	*ret_event = event;
+	return 0;
+}
+
+/* By a user of the channel, which it is no more. */
+static void take_discard_nobodys(struct rcm_channel *channel)
+{
+	struct rcm_event_list nobodys = TAILQ_HEAD_INITIALIZER(nobodys);
+
+	rcm_lock_acquire(&channel->lock);
+	TAILQ_CONCAT(&nobodys, &channel->nobodys, in_channel);
+	rcm_lock_release(&channel->lock);
+	rcm_event_discard_all(&nobodys);
+	rcm_channel_leave(channel);
+}
+
+int rcm_channel_take(struct rcm_channel *channel, uint32_t types, struct rcm_event **ret_event)
+{
+	bool found_nobodys;
+	int ret;
+
+	rcm_lock_acquire(&channel->lock);
+	ret = take_locked(channel, types, ret_event);
+	found_nobodys = !TAILQ_EMPTY(&channel->nobodys);
+	if (found_nobodys)
 		channel->users++;
-	}
 	rcm_channel_show_locked(channel);
 	rcm_lock_release(&channel->lock);
-	if (!TAILQ_EMPTY(&nobodys)) {
-		rcm_event_discard_all(&nobodys);
-		rcm_channel_leave(channel);
-	}
+	if (found_nobodys)
+		take_discard_nobodys(channel);
 	return ret;
 }
 

@@ -17,7 +17,7 @@
 /* A wait that can't be roused looks by itself. */
 enum { LOOK_MS = 100 };
 
-/* Also where it was roused: then it is for another wait to end, or the channel was stopped. */
+/* 1: readable. 0: it was roused, for another wait to end or because the channel was stopped; or it is time to look. */
 static int wait_readable(const struct rcm_channel *channel, const struct rcm_rouse *rouse)
 {
 	struct pollfd p[] = { { .fd = channel->pub.fd, .events = POLLIN }, { .fd = rouse->fd, .events = POLLIN } };
@@ -26,7 +26,9 @@ static int wait_readable(const struct rcm_channel *channel, const struct rcm_rou
 		return rcm_errno();
 	if (p[1].revents && !p[0].revents)
 		rcm_rouse_await_change(rouse);
-	return p[0].revents & POLLNVAL ? -EBADF : 0;
+	if (p[0].revents & POLLNVAL)
+		return -EBADF;
+	return p[0].revents != 0;
 }
 
 static bool is_blocking(int fd)
@@ -36,23 +38,31 @@ static bool is_blocking(int fd)
 	return flags >= 0 && !(flags & O_NONBLOCK);
 }
 
-/* As take(), until deliver() agrees. */
-static int take_delivered(struct rcm_channel *channel, uint32_t types, struct rcm_event **ret_event)
+/* Whether it reaches the application. What completes one may be a cancellation point. */
+static bool wait_delivers(struct rcm_event *event)
 {
-	struct rcm_event *event = NULL;
-	int ret, cancel;
+	int cancel, ret;
 
-	/* The kernel's commands are write(2), a cancellation point. */
+	if (!event->ops->deliver)
+		return true;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	while (!(ret = rcm_channel_take(channel, types, &event))) {
-		if (!rcm_event_deliver(event))
-			break;
+	ret = rcm_event_deliver(event);
+	if (ret) {
 		rcm_trace("%s for nobody dropped", rcm_event_name(event->pub.event));
 		rcm_event_untake(event);
 	}
 	pthread_setcancelstate(cancel, NULL);
-	if (!ret)
-		*ret_event = event;
+	return !ret;
+}
+
+/* As take(), until deliver() agrees. */
+static int take_delivered(struct rcm_channel *channel, uint32_t types, struct rcm_event **ret_event)
+{
+	int ret;
+
+	while (!(ret = rcm_channel_take(channel, types, ret_event)))
+		if (wait_delivers(*ret_event))
+			break;
 	return ret;
 }
 
@@ -78,19 +88,23 @@ static void show_own(struct rcm_channel *channel)
 
 static int wait_used(struct rcm_channel *channel, bool for_all, const struct rcm_rouse *rouse)
 {
+	unsigned reads;
 	bool blocking;
 	int ret = 0;
 
 	if (for_all)
 		show_own(channel);
+	reads = atomic_load_explicit(&channel->reads, memory_order_relaxed);
 	blocking = is_blocking(channel->pub.fd);
 	if (blocking)
 		ret = wait_readable(channel, rouse);
 	else if (!channel->bare)
 		ret = -EAGAIN;
-	if (ret || !channel->bare)
-		return ret;
-	ret = rcm_channel_read_bare(channel);
+	if (ret < 0 || !channel->bare)
+		return ret < 0 ? ret : 0;
+	if (blocking && !ret)
+		return 0;
+	ret = rcm_channel_read_bare(channel, blocking ? &reads : NULL);
 	return ret == -EAGAIN && blocking ? 0 : ret;
 }
 
@@ -118,7 +132,7 @@ static void wait_put_channel(void *channel)
 	rcm_channel_put(channel);
 }
 
-int rcm_channel_get(struct rcm_channel *channel, struct rcm_event **ret_event)
+static int get_waiting(struct rcm_channel *channel, struct rcm_event **ret_event)
 {
 	int ret;
 
@@ -132,6 +146,17 @@ int rcm_channel_get(struct rcm_channel *channel, struct rcm_event **ret_event)
 	}
 	pthread_cleanup_pop(1);
 	return ret;
+}
+
+/* The first look, under the channel's lock, needs no reference: a destroyed one's memory and lock are kept as long as
+ * a call can be on its way here. */
+int rcm_channel_get(struct rcm_channel *channel, struct rcm_event **ret_event)
+{
+	int ret = rcm_channel_take(channel, RCM_EVENTS_ALL, ret_event);
+
+	if (ret ? ret != -EAGAIN : wait_delivers(*ret_event))
+		return ret;
+	return get_waiting(channel, ret_event);
 }
 
 int rcm_channel_get_of(struct rcm_channel *channel, uint32_t types, struct rcm_event **ret_event)

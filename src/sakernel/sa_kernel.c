@@ -3,6 +3,7 @@
 #include "sakernel/sa_kernel.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,7 +48,7 @@ bool rcm_sa_kernel_usable(void)
 
 	if (known >= 0)
 		return known;
-	if (rcm_ucma_open(&ucma))
+	if (rcm_ucma_open(&ucma, O_NONBLOCK))
 		return false;
 	/* Of an id that doesn't exist: a kernel without the command says EINVAL before it looks. */
 	known = rcm_ucma_resolve_ib_service(&ucma, RCM_ATTEMPT_NO_HANDLE, true, 1, NULL) == -ENOENT;
@@ -261,7 +262,7 @@ static int kernel_open_device(struct rcm_sa *sa)
 
 	if (sa->ucma.fd >= 0)
 		return 0;
-	ret = rcm_ucma_open(&sa->ucma);
+	ret = rcm_ucma_open(&sa->ucma, O_NONBLOCK);
 	if (ret)
 		return ret;
 	ret = rcm_fds_add(sa->ucma.fd);

@@ -3,6 +3,7 @@
 #include "ucma/ucma.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,10 +69,10 @@ void rcm_ucma_replace(const struct rcm_ucma_ops *ops)
 	atomic_store(&back_end, ops ? ops : &rcm_ucma_device);
 }
 
-int rcm_ucma_open(struct rcm_ucma *ret_ucma)
+int rcm_ucma_open(struct rcm_ucma *ret_ucma, int flags)
 {
 	const struct rcm_ucma_ops *ops = atomic_load(&back_end);
-	int fd = ops->open();
+	int fd = ops->open(flags);
 
 	if (fd < 0)
 		return fd;
@@ -89,7 +90,7 @@ void rcm_ucma_close(struct rcm_ucma *ucma)
 int rcm_ucma_usable(void)
 {
 	struct rcm_ucma ucma;
-	int ret = rcm_ucma_open(&ucma);
+	int ret = rcm_ucma_open(&ucma, O_NONBLOCK);
 
 	if (!ret)
 		rcm_ucma_close(&ucma);

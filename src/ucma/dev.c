@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -54,9 +55,9 @@ static int dev_from_kernel(struct rcm_ucma_dev *dev, struct rcm_chardev *ret_cha
 }
 
 /* number 0: any is taken. */
-static int dev_open_node(const char *path, dev_t number)
+static int dev_open_node(const char *path, dev_t number, int flags)
 {
-	int fd = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+	int fd = open(path, O_RDWR | O_CLOEXEC | flags);
 	struct stat st;
 
 	if (fd < 0) {
@@ -76,7 +77,7 @@ static int dev_open_node(const char *path, dev_t number)
 	return fd;
 }
 
-static int dev_open_in(const struct rcm_ucma_dev *dev, bool by_number, const char *name, dev_t number)
+static int dev_open_in(const struct rcm_ucma_dev *dev, bool by_number, const char *name, dev_t number, int flags)
 {
 	char path[256];
 	int len;
@@ -85,11 +86,11 @@ static int dev_open_in(const struct rcm_ucma_dev *dev, bool by_number, const cha
 		len = snprintf(path, sizeof(path), "%s/%u:%u", dev->numbers, major(number), minor(number));
 	else
 		len = snprintf(path, sizeof(path), "%s/%s", dev->folder, name);
-	return len < (int)sizeof(path) ? dev_open_node(path, number) : -ENODEV;
+	return len < (int)sizeof(path) ? dev_open_node(path, number, flags) : -ENODEV;
 }
 
 /* Where udev names nodes its own way, or a container has got this one alone, its number leads there. */
-static int dev_find(struct rcm_ucma_dev *dev)
+static int dev_find(struct rcm_ucma_dev *dev, int flags)
 {
 	struct rcm_chardev chardev;
 	bool by_number = false;
@@ -105,37 +106,38 @@ static int dev_find(struct rcm_ucma_dev *dev)
 			 RDMA_USER_CM_ABI_VERSION);
 		return -EPROTONOSUPPORT;
 	}
-	fd = dev_open_in(dev, false, chardev.name, chardev.number);
+	fd = dev_open_in(dev, false, chardev.name, chardev.number, flags);
 	if (fd == -ENODEV && chardev.number) {
 		by_number = true;
-		fd = dev_open_in(dev, true, NULL, chardev.number);
+		fd = dev_open_in(dev, true, NULL, chardev.number, flags);
 	}
 	if (fd >= 0)
 		atomic_store(&dev->good, chardev.number << 1 | by_number);
 	return fd;
 }
 
-int rcm_ucma_dev_open(struct rcm_ucma_dev *dev)
+int rcm_ucma_dev_open(struct rcm_ucma_dev *dev, int flags)
 {
 	uint64_t good = atomic_load(&dev->good);
 	int fd = -ENODEV;
 
 	if (good)
-		fd = dev_open_in(dev, good & 1, device_name, good >> 1);
+		fd = dev_open_in(dev, good & 1, device_name, good >> 1, flags);
 	/* Its module may have come anew, with another number. */
-	return fd == -ENODEV ? dev_find(dev) : fd;
+	return fd == -ENODEV ? dev_find(dev, flags) : fd;
 }
 
-static int dev_open(void)
+static int dev_open(int flags)
 {
 	static struct rcm_ucma_dev dev = { "/dev/infiniband", "/dev/char", rcm_chardev_ask, 0, 0 };
 
-	return rcm_ucma_dev_open(&dev);
+	return rcm_ucma_dev_open(&dev, flags);
 }
 
+/* Not write(2), which is a cancellation point: commands are given under locks, and most end at once. */
 static int device_command(int fd, const void *bytes, size_t len)
 {
-	ssize_t written = write(fd, bytes, len);
+	ssize_t written = syscall(SYS_write, fd, bytes, len);
 
 	if (written < 0)
 		return rcm_errno();

@@ -15,10 +15,10 @@ struct rcm_ucma_dev {
 };
 
 /*
- * Returns a descriptor (close-on-exec, O_NONBLOCK), or -ENODEV (no device, or no node of it here), -EACCES,
+ * Returns a descriptor (close-on-exec; flags: O_NONBLOCK or 0), or -ENODEV (no device, or no node of it here), -EACCES,
  * -EPROTONOSUPPORT (an ABI other than version 4), or what open(2) says. Until the device was good once the kernel is
  * asked for it, by netlink where it has RDMA at all, else and without an answer by sysfs; again where the node is not
  * what it was. It is asked to load the module once a second at most. A node that is another device isn't taken.
  * Any thread.
  */
-int rcm_ucma_dev_open(struct rcm_ucma_dev *dev);
+int rcm_ucma_dev_open(struct rcm_ucma_dev *dev, int flags);

@@ -23,11 +23,12 @@
 struct rcm_ucma_ops {
 	const char *name;
 
-	/* A descriptor of its own: close-on-exec and O_NONBLOCK, so that GET_EVENT never waits. -errno:
+	/* A descriptor of its own, close-on-exec; flags: O_NONBLOCK, so that GET_EVENT never waits, or 0. -errno:
 	 * ENODEV no device, EACCES no permission, EPROTONOSUPPORT an ABI other than version 4, EMFILE, ENFILE. */
-	int (*open)(void);
+	int (*open)(int flags);
 
-	/* Writes one command, header first; the answer goes where the command's response field points. 0 or -errno. */
+	/* Writes one command, header first; the answer goes where the command's response field points. 0 or -errno.
+	 * No cancellation point. */
 	int (*command)(int fd, const void *bytes, size_t len);
 
 	void (*close)(int fd);
@@ -47,7 +48,8 @@ struct rcm_ucma {
 
 #define RCM_UCMA_CLOSED { .ops = NULL, .fd = -1 }
 
-int rcm_ucma_open(struct rcm_ucma *ret_ucma);
+/* Flags: as of the ops. */
+int rcm_ucma_open(struct rcm_ucma *ret_ucma, int flags);
 
 /* Also one that is closed, or RCM_UCMA_CLOSED. */
 void rcm_ucma_close(struct rcm_ucma *ucma);

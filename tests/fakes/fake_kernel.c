@@ -341,7 +341,7 @@ void rcm_fake_kernel_follow_accept(uint32_t command, const uint8_t *body)
 		id->uid = accept->uid;
 }
 
-int rcm_fake_kernel_open(void)
+int rcm_fake_kernel_open(int flags)
 {
 	struct fake_file *file = calloc(1, sizeof(*file));
 	struct stat about;
@@ -352,6 +352,7 @@ int rcm_fake_kernel_open(void)
 		free(file);
 		return -errno;
 	}
+	assert_int_equal(fcntl(ends[0], F_SETFL, flags), 0);
 	assert_int_equal(fstat(ends[0], &about), 0);
 	*file = (struct fake_file){
 		.inode = about.st_ino, .own = fcntl(ends[0], F_DUPFD_CLOEXEC, 0), .ring = ends[1],

@@ -37,7 +37,7 @@ void rcm_fake_kernel_bind(uint64_t node_guid, uint32_t index, const char *src, c
 
 /* A new file's descriptor, or -errno; the file that a descriptor stands for, whatever number it has by now, NULL: it is
  * none of these; its end. */
-int rcm_fake_kernel_open(void);
+int rcm_fake_kernel_open(int flags);
 struct fake_file *rcm_fake_kernel_file(int fd);
 void rcm_fake_kernel_close(int fd);
 

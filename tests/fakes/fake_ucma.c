@@ -73,14 +73,14 @@ out:
 	return ret;
 }
 
-static int fake_open(void)
+static int fake_open(int flags)
 {
 	int ret = open_result;
 
 	if (ret)
 		return ret;
 	pthread_mutex_lock(&mutex);
-	ret = rcm_fake_kernel_open();
+	ret = rcm_fake_kernel_open(flags);
 	pthread_mutex_unlock(&mutex);
 	return ret;
 }

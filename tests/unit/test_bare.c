@@ -15,10 +15,12 @@
 #include "cm/lookup.h"
 #include "cm/migrate.h"
 #include "cm/sync.h"
+#include "cm/take.h"
 #include "cm/wait.h"
 #include "fake_engine.h"
 #include "fake_ucma.h"
 #include "test.h"
+#include "user_event.h"
 
 static struct rcm_id *id;
 static struct rcm_channel *channel;
@@ -55,7 +57,7 @@ static void write_user(uint64_t arg)
 	struct rcm_event *event;
 
 	assert_int_equal(rcm_sync_show_own(id), 0);
-	assert_int_equal(rcm_event_new_user(id, 0, arg, &event), 0);
+	assert_int_equal(rcm_user_event(id, 0, arg, &event), 0);
 	assert_true(rcm_id_post(id, event));
 }
 
@@ -372,6 +374,19 @@ static void test_sync_listener_shows_what_was_read_with_another_request(void **s
 	rcm_id_destroy(second);
 }
 
+/* On a descriptor that waits: what was seen there may be another reader's by now. */
+static void test_sync_read_of_what_another_reader_took_does_not_wait(void **state)
+{
+	unsigned before;
+
+	(void)state;
+	rcm_fake_ucma_event_of(id->handle, RDMA_CM_EVENT_ESTABLISHED, 0);
+	before = atomic_load(&channel->reads);
+	assert_int_equal(rcm_channel_read_bare(channel, &before), 0);
+	assert_int_equal(rcm_channel_read_bare(channel, &before), -EAGAIN);
+	get(RDMA_CM_EVENT_ESTABLISHED);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -385,6 +400,7 @@ int main(void)
 		TEST(test_sync_descriptor_is_changed_without_a_cancellation_point),
 		TEST(test_sync_resolution_of_its_asynchronous_time_shows),
 		TEST(test_sync_kernel_event_is_got_without_more_descriptors),
+		TEST(test_sync_read_of_what_another_reader_took_does_not_wait),
 		TEST(test_sync_readers_of_one_event_wait_for_the_next_of_any_kind),
 		TEST(test_sync_user_event_shows_under_the_same_number),
 		TEST(test_sync_without_a_descriptor_left_refuses_the_user_event),

@@ -21,6 +21,7 @@
 #include "fake_ucma.h"
 #include "asleep.h"
 #include "test.h"
+#include "user_event.h"
 
 static struct rcm_channel *channel;
 static struct rcm_id *id, *other;
@@ -87,7 +88,7 @@ static void write_user(struct rcm_id *to, uint64_t arg)
 {
 	struct rcm_event *event;
 
-	assert_int_equal(rcm_event_new_user(to, 0, arg, &event), 0);
+	assert_int_equal(rcm_user_event(to, 0, arg, &event), 0);
 	assert_true(rcm_id_post(to, event));
 }
 

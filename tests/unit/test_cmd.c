@@ -2,6 +2,7 @@
 /* Every command of the kernel's connection manager: the bytes written, the answer read, errors passed on. */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 
 #include "fake_ucma.h"
@@ -14,7 +15,7 @@ static int start(void **state)
 {
 	(void)state;
 	rcm_fake_ucma_use();
-	return rcm_ucma_open(&ucma);
+	return rcm_ucma_open(&ucma, O_NONBLOCK);
 }
 
 static int end(void **state)
@@ -425,7 +426,7 @@ static void test_open_error_is_passed_on(void **state)
 
 	(void)state;
 	rcm_fake_ucma_open_result(-EACCES);
-	assert_int_equal(rcm_ucma_open(&other), -EACCES);
+	assert_int_equal(rcm_ucma_open(&other, O_NONBLOCK), -EACCES);
 	assert_int_equal(rcm_ucma_usable(), -EACCES);
 	assert_int_equal(other.fd, -1);
 	assert_int_equal(rcm_ucma_listen(&other, 1, 1), -ENODEV);

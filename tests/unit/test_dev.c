@@ -82,7 +82,7 @@ static int teardown(void **state)
 
 static void opens(void)
 {
-	int fd = rcm_ucma_dev_open(&dev);
+	int fd = rcm_ucma_dev_open(&dev, O_NONBLOCK);
 
 	assert_true(fd >= 0);
 	assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
@@ -113,7 +113,7 @@ static void test_device_of_another_number_is_asked_for_again(void **state)
 	assert_int_equal(symlink(RDMA_CM, node), 0);
 	opens();
 	unlink(node);
-	assert_int_equal(rcm_ucma_dev_open(&dev), -ENODEV);
+	assert_int_equal(rcm_ucma_dev_open(&dev, O_NONBLOCK), -ENODEV);
 	assert_int_equal(symlink(OTHER, node), 0);
 	told.number = number_of(OTHER);
 	opens();
@@ -124,9 +124,9 @@ static void test_device_of_another_number_is_asked_for_again(void **state)
 static void test_device_without_node_is_enodev(void **state)
 {
 	(void)state;
-	assert_int_equal(rcm_ucma_dev_open(&dev), -ENODEV);
+	assert_int_equal(rcm_ucma_dev_open(&dev, O_NONBLOCK), -ENODEV);
 	dev.folder = "/dev/null";
-	assert_int_equal(rcm_ucma_dev_open(&dev), -ENODEV);
+	assert_int_equal(rcm_ucma_dev_open(&dev, O_NONBLOCK), -ENODEV);
 }
 
 /* What it would make of the commands nobody can know. */
@@ -136,12 +136,12 @@ static void test_device_node_of_another_device_is_not_taken(void **state)
 
 	(void)state;
 	assert_int_equal(symlink(OTHER, node), 0);
-	assert_int_equal(rcm_ucma_dev_open(&dev), -ENODEV);
+	assert_int_equal(rcm_ucma_dev_open(&dev, O_NONBLOCK), -ENODEV);
 	unlink(node);
 	f = fopen(node, "we");
 	assert_non_null(f);
 	fclose(f);
-	assert_int_equal(rcm_ucma_dev_open(&dev), -ENODEV);
+	assert_int_equal(rcm_ucma_dev_open(&dev, O_NONBLOCK), -ENODEV);
 }
 
 static void test_device_is_found_by_its_number_where_its_name_is_none(void **state)
@@ -169,7 +169,7 @@ static void test_device_node_without_permission_is_eacces(void **state)
 	close(ret);
 	assert_int_equal(chmod(folder, 0711), 0);
 	assert_int_equal(seteuid(65534), 0);
-	ret = rcm_ucma_dev_open(&dev);
+	ret = rcm_ucma_dev_open(&dev, O_NONBLOCK);
 	assert_int_equal(seteuid(0), 0);
 	assert_int_equal(ret, -EACCES);
 }
@@ -179,7 +179,7 @@ static void test_device_of_other_abi_is_eprotonosupport(void **state)
 	(void)state;
 	assert_int_equal(symlink(RDMA_CM, node), 0);
 	told.abi = 3;
-	assert_int_equal(rcm_ucma_dev_open(&dev), -EPROTONOSUPPORT);
+	assert_int_equal(rcm_ucma_dev_open(&dev, O_NONBLOCK), -EPROTONOSUPPORT);
 	told.abi = 4;
 	opens();
 }
@@ -192,10 +192,10 @@ static void test_device_that_the_kernel_lacks_is_asked_for_once_a_second(void **
 	assert_int_equal(symlink(RDMA_CM, node), 0);
 	answer = -ENODEV;
 	for (int i = 0; i < 5; i++)
-		assert_int_equal(rcm_ucma_dev_open(&dev), -ENODEV);
+		assert_int_equal(rcm_ucma_dev_open(&dev, O_NONBLOCK), -ENODEV);
 	assert_int_equal(asked, 1);
 	rcm_fake_clock_advance(RCM_NS_PER_S);
-	assert_int_equal(rcm_ucma_dev_open(&dev), -ENODEV);
+	assert_int_equal(rcm_ucma_dev_open(&dev, O_NONBLOCK), -ENODEV);
 	assert_int_equal(asked, 2);
 }
 
@@ -214,7 +214,7 @@ static void test_device_that_appears_meanwhile_is_found(void **state)
 {
 	(void)state;
 	answer = -ENODEV;
-	assert_int_equal(rcm_ucma_dev_open(&dev), -ENODEV);
+	assert_int_equal(rcm_ucma_dev_open(&dev, O_NONBLOCK), -ENODEV);
 	assert_int_equal(symlink(RDMA_CM, node), 0);
 	add_to_sysfs(RDMA_CM, "4");
 	opens();
@@ -228,9 +228,9 @@ static void test_device_is_known_from_sysfs_where_netlink_does_not_answer(void *
 	answer = -EOPNOTSUPP;
 	assert_int_equal(symlink(RDMA_CM, node), 0);
 	add_to_sysfs(OTHER, "4");
-	assert_int_equal(rcm_ucma_dev_open(&dev), -ENODEV);
+	assert_int_equal(rcm_ucma_dev_open(&dev, O_NONBLOCK), -ENODEV);
 	add_to_sysfs(RDMA_CM, "3");
-	assert_int_equal(rcm_ucma_dev_open(&dev), -EPROTONOSUPPORT);
+	assert_int_equal(rcm_ucma_dev_open(&dev, O_NONBLOCK), -EPROTONOSUPPORT);
 	add_to_sysfs(RDMA_CM, "4");
 	opens();
 }
@@ -242,7 +242,7 @@ static void test_device_on_a_host_without_rdma_is_not_asked_for(void **state)
 	rcm_sysfs_replace(rcm_fake_sysfs_new());
 	rcm_fake_sysfs_add("class/misc/other", NULL);
 	assert_int_equal(symlink(RDMA_CM, node), 0);
-	assert_int_equal(rcm_ucma_dev_open(&dev), -ENODEV);
+	assert_int_equal(rcm_ucma_dev_open(&dev, O_NONBLOCK), -ENODEV);
 	assert_int_equal(asked, 0);
 }
 

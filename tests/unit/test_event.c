@@ -9,6 +9,7 @@
 #include "cm/life.h"
 #include "fake_engine.h"
 #include "test.h"
+#include "user_event.h"
 
 static struct rcm_channel *channel;
 static struct rcm_id *id;
@@ -98,7 +99,7 @@ static void test_event_of_user_carries_what_was_given(void **state)
 	struct rcm_event *event;
 
 	(void)state;
-	assert_int_equal(rcm_event_new_user(id, -5, UINT64_MAX - 1, &event), 0);
+	assert_int_equal(rcm_user_event(id, -5, UINT64_MAX - 1, &event), 0);
 	assert_int_equal(event->pub.event, RDMA_CM_EVENT_USER);
 	assert_int_equal(event->pub.status, -5);
 	assert_true(event->pub.param.arg == UINT64_MAX - 1);
@@ -166,7 +167,7 @@ static void expect_text(enum rdma_cm_event_type type, int status, const char *te
 	struct rcm_event *event;
 	char buf[128];
 
-	assert_int_equal(rcm_event_new_user(id, status, 0, &event), 0);
+	assert_int_equal(rcm_user_event(id, status, 0, &event), 0);
 	event->pub.event = type;
 	assert_int_equal(rcm_event_text(event, buf, sizeof(buf)), strlen(text));
 	assert_string_equal(buf, text);

@@ -17,6 +17,7 @@
 #include "fake_ports.h"
 #include "fake_ucma.h"
 #include "test.h"
+#include "user_event.h"
 
 static struct rcm_channel *channel;
 static struct rcm_id *id;
@@ -62,7 +63,7 @@ static void write_user(uint64_t arg)
 {
 	struct rcm_event *event;
 
-	assert_int_equal(rcm_event_new_user(id, 0, arg, &event), 0);
+	assert_int_equal(rcm_user_event(id, 0, arg, &event), 0);
 	assert_true(rcm_id_post(id, event));
 }
 
@@ -297,7 +298,7 @@ static void test_id_destroyed_while_referenced_takes_no_events(void **state)
 	(void)state;
 	assert_int_equal(rcm_id_destroy(id), 0);
 	assert_int_equal(rcm_id_destroy(old), -EINVAL);
-	assert_int_equal(rcm_event_new_user(old, 0, 0, &event), 0);
+	assert_int_equal(rcm_user_event(old, 0, 0, &event), 0);
 	assert_false(rcm_id_post(old, event));
 	rcm_event_discard(event);
 	rcm_id_put(old);
@@ -411,7 +412,7 @@ static void *churn(void *arg)
 		if (rcm_id_new(channels[i & 1], (void *)(uintptr_t)i, RDMA_PS_TCP, IBV_QPT_RC, &mine))
 			abort();
 		for (int n = 0; n < 3; n++) {
-			if (rcm_event_new_user(mine, 0, i, &event) || !rcm_id_post(mine, event))
+			if (rcm_user_event(mine, 0, i, &event) || !rcm_id_post(mine, event))
 				abort();
 			if (n == 1 && rcm_id_migrate(mine, channels[~i & 1]))
 				abort();

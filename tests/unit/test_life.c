@@ -19,6 +19,7 @@
 #include "fake_ucma.h"
 #include "fake_verbs.h"
 #include "test.h"
+#include "user_event.h"
 #include "world.h"
 
 static struct rcm_id *id;
@@ -70,7 +71,7 @@ static void write_user(void)
 {
 	struct rcm_event *event;
 
-	assert_int_equal(rcm_event_new_user(id, 0, 0, &event), 0);
+	assert_int_equal(rcm_user_event(id, 0, 0, &event), 0);
 	assert_true(rcm_id_post(id, event));
 }
 

@@ -18,6 +18,7 @@
 #include "fake_ucma.h"
 #include "fake_verbs.h"
 #include "test.h"
+#include "user_event.h"
 #include "world.h"
 
 static int context;
@@ -140,7 +141,7 @@ static void test_event_of_a_group_that_was_left_is_dropped(void **state)
 	(void)state;
 	rcm_fake_ucma_event_of(membership, RDMA_CM_EVENT_MULTICAST_JOIN, 0);
 	/* Posting reads what the kernel has ready. */
-	assert_int_equal(rcm_event_new_user(id, 0, 0, &user), 0);
+	assert_int_equal(rcm_user_event(id, 0, 0, &user), 0);
 	assert_true(rcm_id_post(id, user));
 	assert_int_equal(rcm_mcast_leave(id, &addr.sa), 0);
 	assert_int_equal(rcm_channel_get(rcm_world_channel, &taken), 0);

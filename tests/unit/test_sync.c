@@ -17,6 +17,7 @@
 #include "fake_engine.h"
 #include "fake_ucma.h"
 #include "test.h"
+#include "user_event.h"
 
 static struct rcm_id *id;
 
@@ -41,7 +42,7 @@ static void write_user(uint64_t arg)
 {
 	struct rcm_event *event;
 
-	assert_int_equal(rcm_event_new_user(id, 0, arg, &event), 0);
+	assert_int_equal(rcm_user_event(id, 0, arg, &event), 0);
 	assert_true(rcm_id_post(id, event));
 }
 
@@ -123,11 +124,11 @@ static void test_sync_status_of_any_sign_becomes_an_errno(void **state)
 	struct rcm_event *event;
 
 	(void)state;
-	assert_int_equal(rcm_event_new_user(id, 28, 0, &event), 0);
+	assert_int_equal(rcm_user_event(id, 28, 0, &event), 0);
 	event->pub.event = RDMA_CM_EVENT_REJECTED;
 	assert_true(rcm_id_post(id, event));
 	assert_int_equal(rcm_sync_complete(id, RCM_SYNC_CONNECT), -ECONNREFUSED);
-	assert_int_equal(rcm_event_new_user(id, ENETUNREACH, 0, &event), 0);
+	assert_int_equal(rcm_user_event(id, ENETUNREACH, 0, &event), 0);
 	event->pub.event = RDMA_CM_EVENT_UNREACHABLE;
 	assert_true(rcm_id_post(id, event));
 	assert_int_equal(rcm_sync_complete(id, RCM_SYNC_CONNECT), -ENETUNREACH);
@@ -137,7 +138,7 @@ static void write_as(enum rdma_cm_event_type type, int status)
 {
 	struct rcm_event *event;
 
-	assert_int_equal(rcm_event_new_user(id, status, 0, &event), 0);
+	assert_int_equal(rcm_user_event(id, status, 0, &event), 0);
 	event->pub.event = type;
 	assert_true(rcm_id_post(id, event));
 }
