@@ -22,11 +22,13 @@ const char *rai_version(void);
 /* Level of rdma_set_option(), "RAI". */
 #define RDMA_OPTION_RAI 0x524149
 
-/* Options of that level; each is a uint32_t and holds for later resolutions of the id. */
+/* Options of that level, which hold for later resolutions of the id; each is a uint32_t but for the GIDs. */
 enum {
 	RAI_OPTION_DEADLINE_MS = 1,	/* for the whole resolution, from the call on; 0: none */
 	RAI_OPTION_FRESH = 2,		/* 1: kept answers are not used */
-	RAI_OPTION_SOURCE = 3		/* enum rai_source */
+	RAI_OPTION_SOURCE = 3,		/* enum rai_source */
+	RAI_OPTION_SERVICE_GIDS = 4,	/* RAI_SA: records of these GIDs alone, 16 bytes each, 256 at most; 0: any */
+	RAI_OPTION_SERVICE_FULL = 5	/* RAI_SA: 1: of partitions alone of which the port is a full member */
 };
 
 /* Where names come from. */

@@ -7,6 +7,7 @@
 
 #include "base/fork.h"
 #include "base/log.h"
+#include "resolve/accept.h"
 #include "resolve/resolve.h"
 
 struct rcm_id *rcm_id_alloc(struct rcm_channel *channel, enum rdma_port_space ps,
@@ -47,6 +48,7 @@ void rcm_id_free(struct rcm_id *id) RCM_UNCHECKED
 	rcm_roll_remove(&id->roll);
 	id_free_spares(id);
 	rcm_answer_put(id->found.answer);
+	rcm_accept_put(id->options.accept);
 	free(id->ep);
 	rcm_channel_put(id->channel);
 	pthread_cond_destroy(&id->changed);

@@ -39,6 +39,7 @@ struct rcm_options {
 	uint32_t deadline_ms;			/* RCM_DEADLINE_DEFAULT: not set */
 	bool fresh;
 	enum rcm_dns_source source;
+	struct rcm_accept *accept;		/* a reference; NULL: not set */
 	struct rcm_kernel_option of_kernel[RCM_KERNEL_OPTIONS];	/* by name */
 };
 

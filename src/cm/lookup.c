@@ -9,6 +9,7 @@
 #include "cm/heir.h"
 #include "cm/id.h"
 #include "cm/local.h"
+#include "resolve/accept.h"
 #include "resolve/resolve.h"
 
 /* Made whole at the start, so that its event can be queued without anything that could fail. */
@@ -144,6 +145,7 @@ static int lookup_claim(struct rcm_id *id, struct rcm_lookup *lookup, struct rcm
 		question->deadline_ms = id->options.deadline_ms;
 		question->fresh = id->options.fresh;
 		question->source = id->options.source;
+		question->accept = rcm_accept_get(id->options.accept);
 	}
 	rcm_lock_release(&id->lock);
 	rcm_answer_put(old);
@@ -199,6 +201,7 @@ static int lookup_ask(struct rcm_id *id, struct rcm_question *question)
 	if (ret)
 		goto unused;
 	ret = rcm_request_start(question, lookup_completed, lookup, &lookup->asked);
+	rcm_accept_put(question->accept);
 	if (ret) {
 		lookup_unclaim(id, lookup);
 		goto unused;

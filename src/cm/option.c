@@ -9,6 +9,7 @@
 
 #include "cm/id.h"
 #include "cm/kernel.h"
+#include "resolve/accept.h"
 #include "resolve/resolve.h"
 
 static_assert((int)RAI_SOURCE_CONFIGURED == RCM_DNS_CONFIGURED &&
@@ -75,6 +76,40 @@ int rcm_option_replay(struct rcm_id *id)
 	return ret;
 }
 
+/* Of both together one object is made, which lookups under way share as it was. */
+static int option_set_accept(struct rcm_id *id, int name, const void *value, size_t len)
+{
+	struct rcm_accept *old, *made;
+	uint32_t full = 0;
+	int ret;
+
+	if (name == RAI_OPTION_SERVICE_FULL)
+		memcpy(&full, value, len);
+	rcm_lock_acquire(&id->lock);
+	old = id->options.accept;
+	if (name == RAI_OPTION_SERVICE_FULL)
+		ret = rcm_accept_new(full, old ? old->gids : NULL, old ? old->count : 0, &made);
+	else
+		ret = rcm_accept_new(old && old->full, value, (unsigned)(len / sizeof(struct rcm_gid)), &made);
+	if (!ret)
+		id->options.accept = made;
+	rcm_lock_release(&id->lock);
+	if (!ret)
+		rcm_accept_put(old);
+	return ret;
+}
+
+static bool option_is_accept(int name, const void *value, size_t len)
+{
+	uint32_t full = 0;
+
+	if (name == RAI_OPTION_SERVICE_GIDS)
+		return !(len % sizeof(struct rcm_gid)) && len / sizeof(struct rcm_gid) <= RCM_ACCEPT_GIDS_MAX;
+	if (len == sizeof(full))
+		memcpy(&full, value, len);
+	return len == sizeof(full) && full <= 1;
+}
+
 int rcm_option_set(struct rcm_id *id, int level, int name, const void *value, size_t len)
 {
 	uint32_t number;
@@ -84,8 +119,10 @@ int rcm_option_set(struct rcm_id *id, int level, int name, const void *value, si
 		return -EINVAL;
 	if (level == RDMA_OPTION_ID || level == RDMA_OPTION_IB)
 		return option_set_in_kernel(id, level, name, value, len);
-	if (level != RDMA_OPTION_RAI || name < RAI_OPTION_DEADLINE_MS || name > RAI_OPTION_SOURCE)
+	if (level != RDMA_OPTION_RAI || name < RAI_OPTION_DEADLINE_MS || name > RAI_OPTION_SERVICE_FULL)
 		return -ENOSYS;
+	if (name >= RAI_OPTION_SERVICE_GIDS)
+		return option_is_accept(name, value, len) ? option_set_accept(id, name, value, len) : -EINVAL;
 	if (len != sizeof(number))
 		return -EINVAL;
 	memcpy(&number, value, sizeof(number));

@@ -33,21 +33,25 @@ static void rest_read(const struct rcm_sa_service_record *from, struct rcm_servi
 }
 
 struct rcm_found_batch *rcm_found_add(struct rcm_found_list *list, unsigned port, const struct rcm_gid *via,
-				      const struct rcm_sa_answer *answer)
+				      const struct rcm_sa_answer *answer, const struct rcm_accept *accept)
 {
 	struct rcm_found_batch *batch = calloc(1, sizeof(*batch) + answer->count * sizeof(*batch->records));
+	struct rcm_rank_memory memory = { 0 };
+	struct rcm_found *record;
 
 	if (!batch)
 		return NULL;
-	batch->count = answer->count;
 	for (unsigned i = 0; i < answer->count; i++) {
 		const struct rcm_sa_service_record *from = &answer->services[i];
 
-		batch->records[i] = (struct rcm_found){
+		if (!rcm_accept_takes(accept, &memory, via, &from->gid, from->pkey))
+			continue;
+		record = &batch->records[batch->count++];
+		*record = (struct rcm_found){
 			.via = via, .port = port, .number = list->count++, .gid = from->gid, .pkey = from->pkey,
 			.id = from->id,
 		};
-		rest_read(from, &batch->records[i].rest);
+		rest_read(from, &record->rest);
 	}
 	*list->last = batch;
 	list->last = &batch->next;

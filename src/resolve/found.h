@@ -5,6 +5,7 @@
 #include <infiniband/verbs.h>
 
 #include "addr/build.h"
+#include "resolve/accept.h"
 #include "resolve/answer.h"
 #include "resolve/rank.h"
 #include "sa/sa.h"
@@ -40,9 +41,10 @@ struct rcm_found_list {
 void rcm_found_init(struct rcm_found_list *list);
 void rcm_found_done(struct rcm_found_list *list);
 
-/* Those of an answer that came through a port of the lookup's; via has to outlive the list. NULL without memory. */
+/* Those of an answer, of which some may not be accepted, that came through a port of the lookup's; via has to outlive
+ * the list. NULL without memory. */
 struct rcm_found_batch *rcm_found_add(struct rcm_found_list *list, unsigned port, const struct rcm_gid *via,
-				      const struct rcm_sa_answer *answer);
+				      const struct rcm_sa_answer *answer, const struct rcm_accept *accept);
 
 /* A new answer of all that came, each once, the best first; name NULL: none. total is how many records the SA had. The
  * lookup's first port is what a client is told from another by. */

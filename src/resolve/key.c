@@ -19,8 +19,8 @@ unsigned rcm_key_host(uint8_t *to, const char *node, int family, enum rcm_dns_so
 	return (unsigned)(at - to);
 }
 
-unsigned rcm_key_service(uint8_t *to, const struct rcm_hints *hints, const char *service,
-			 const struct rcm_gid *port, uint8_t traffic_class, const void *client)
+unsigned rcm_key_service(uint8_t *to, const struct rcm_hints *hints, const char *service, const struct rcm_gid *port,
+			 uint8_t traffic_class, const void *client, const struct rcm_accept *accept)
 {
 	size_t len = hints->by_id ? sizeof(hints->service_id) : strlen(service);
 	uint8_t *at = to;
@@ -32,6 +32,9 @@ unsigned rcm_key_service(uint8_t *to, const struct rcm_hints *hints, const char 
 	at += sizeof(port->raw);
 	memcpy(at, &client, sizeof(client));
 	at += sizeof(client);
+	*at++ = (uint8_t)len;
 	memcpy(at, hints->by_id ? (const void *)&hints->service_id : service, len);
-	return (unsigned)(at - to + (ptrdiff_t)len);
+	at += len;
+	rcm_accept_write(accept, at);
+	return (unsigned)(at - to) + rcm_accept_size(accept);
 }

@@ -5,9 +5,10 @@
 #include "addr/hints.h"
 #include "base/limits.h"
 #include "dns/dns.h"
+#include "resolve/accept.h"
 #include "sa/sa.h"
 
-/* Longest key of a service; one of a name takes 3 bytes more than the name. */
+/* Longest key of a service, but for what it accepts; one of a name takes 3 bytes more than the name. */
 enum { RCM_KEY_SERVICE_MAX = 28 + RCM_SERVICE_NAME_MAX };
 
 enum { RCM_KEY_HOST_TEXT = 3 };		/* where in the key of a name its letters are, all small */
@@ -17,7 +18,7 @@ unsigned rcm_key_host(uint8_t *to, const char *node, int family, enum rcm_dns_so
 
 /*
  * A service of the SA, of which case counts. client: any pointer that tells SA clients apart. to: RCM_KEY_SERVICE_MAX
- * bytes. Returns the length.
+ * bytes and rcm_accept_size(). Returns the length.
  */
-unsigned rcm_key_service(uint8_t *to, const struct rcm_hints *hints, const char *service,
-			 const struct rcm_gid *port, uint8_t traffic_class, const void *client);
+unsigned rcm_key_service(uint8_t *to, const struct rcm_hints *hints, const char *service, const struct rcm_gid *port,
+			 uint8_t traffic_class, const void *client, const struct rcm_accept *accept);

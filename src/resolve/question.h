@@ -9,7 +9,9 @@
 
 #define RCM_DEADLINE_DEFAULT UINT32_MAX
 
-/* What is asked; rcm_request_start() copies all of it. */
+struct rcm_accept;
+
+/* What is asked; rcm_request_start() copies all of it, or takes a reference. */
 struct rcm_question {
 	const char *node;		/* NULL: none */
 	const char *service;		/* NULL: none */
@@ -18,6 +20,7 @@ struct rcm_question {
 	struct rcm_gid port;		/* SA: GID of the local port; all zero: every active InfiniBand port, merged */
 	uint8_t traffic_class;		/* SA: of the paths that are asked for */
 	const struct rcm_sa_ops *sa;	/* SA: which client; NULL: our own */
+	struct rcm_accept *accept;	/* SA: which records are taken, see accept.h; NULL: all */
 	uint32_t deadline_ms;		/* from now; 0: none; RCM_DEADLINE_DEFAULT: by environment and configuration */
 	bool fresh;			/* don't use kept answers */
 	enum rcm_dns_source source;

@@ -26,6 +26,7 @@ struct rcm_record_lookup {
 	int flags;
 	bool by_id;
 	uint64_t service_id;
+	struct rcm_accept *accept;		/* a reference; NULL: all records */
 	char service[RCM_SERVICE_NAME_MAX + 2];	/* as asked; of a service id the records' name */
 	struct rcm_found_list found;
 	struct rcm_paths paths;			/* to those; its client and deadline are the lookup's */
@@ -44,6 +45,7 @@ void rcm_record_free(struct rcm_record_lookup *lookup)
 	if (!lookup)
 		return;
 	rcm_found_done(&lookup->found);
+	rcm_accept_put(lookup->accept);
 	free(lookup);
 }
 
@@ -99,15 +101,18 @@ static int add_records(struct rcm_record_lookup *lookup, const struct port_query
 		       const struct rcm_sa_answer *answer)
 {
 	struct rcm_found_batch *batch = rcm_found_add(&lookup->found, (unsigned)(port - lookup->port), &port->gid,
-						      answer);
+						      answer, lookup->accept);
 
 	if (!batch)
 		return -ENOMEM;
+	if (!batch->count)
+		return -ENOENT;
 	if (!(lookup->flags & RAI_NOROUTE))
 		rcm_paths_ask(&lookup->paths, batch);
 	if (!*lookup->service)
 		snprintf(lookup->service, sizeof(lookup->service), "%s", answer->services[0].name);
 	lookup->total += answer->total > answer->count ? answer->total : answer->count;
+	lookup->total -= answer->count - batch->count;
 	return 0;
 }
 
@@ -139,6 +144,17 @@ static void note_failure(struct rcm_record_lookup *lookup, int status, const str
 	snprintf(lookup->text, sizeof(lookup->text), "%s", text ? text : "");
 }
 
+static void note_not_accepted(struct rcm_record_lookup *lookup, const struct rcm_sa_answer *answer)
+{
+	struct rcm_sa_answer failure = { .status = -ENOENT };
+	char text[RCM_TEXT_MAX];
+
+	snprintf(text, sizeof(text), "the SA has %u such record%s, of which none is accepted", answer->count,
+		 answer->count == 1 ? "" : "s");
+	failure.text = text;
+	note_failure(lookup, -ENOENT, &failure);
+}
+
 static void service_answered(void *arg, const struct rcm_sa_answer *answer)
 {
 	struct port_query *port = arg;
@@ -149,7 +165,9 @@ static void service_answered(void *arg, const struct rcm_sa_answer *answer)
 	lookup->pending--;
 	if (!status)
 		status = answer->count ? add_records(lookup, port, answer) : -ENOENT;
-	if (status)
+	if (status == -ENOENT && answer->count)
+		note_not_accepted(lookup, answer);
+	else if (status)
 		note_failure(lookup, status, answer);
 	finish_if_done(lookup);
 }
@@ -223,6 +241,7 @@ static int record_lookup_new(struct rcm_flight *flight, const struct rcm_request
 	lookup->flags = request->flags;
 	lookup->by_id = request->by_id;
 	lookup->service_id = request->service_id;
+	lookup->accept = rcm_accept_get(request->accept);
 	rcm_found_init(&lookup->found);
 	lookup->paths = (struct rcm_paths){ .client = *client, .traffic_class = request->traffic_class,
 					    .deadline = backend_deadline(request, engine->loop.now),

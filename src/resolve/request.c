@@ -66,7 +66,8 @@ static void key_make_for(struct rcm_request *request, const struct rcm_question 
 {
 	if (rcm_request_is_sa(request))
 		request->key_len = rcm_key_service(request->key, &question->hints, question->service,
-						   &question->port, question->traffic_class, question->sa);
+						   &question->port, question->traffic_class, question->sa,
+						   question->accept);
 	else if (question->node)
 		request->key_len = rcm_key_host(request->key, question->node, question->hints.family,
 						question->source);
@@ -100,11 +101,19 @@ static void service_take(struct rcm_request *request, const char *service)
 		request->service_is_name = rcm_service_number(service, &request->port) != 1;
 }
 
+/* Bytes of its key at most. */
+static size_t key_room(const struct rcm_question *question, size_t node_len)
+{
+	if (question->hints.flags & RAI_SA)
+		return RCM_KEY_SERVICE_MAX + rcm_accept_size(question->accept);
+	return node_len + 3;
+}
+
 int rcm_request_new(const struct rcm_question *question, struct rcm_request **ret_request)
 {
 	size_t node_len = text_size(question->node, RCM_NODE_MAX);
 	size_t service_len = text_size(question->service, RCM_SERVICE_TEXT_MAX);
-	size_t key_max = question->hints.flags & RAI_SA ? RCM_KEY_SERVICE_MAX : node_len + 3;
+	size_t key_max = key_room(question, node_len);
 	bool in_key = is_in_key(question);
 	struct rcm_request *request;
 	char *at;
@@ -120,6 +129,7 @@ int rcm_request_new(const struct rcm_question *question, struct rcm_request **re
 		.port_gid = question->port, .traffic_class = question->traffic_class, .sa = question->sa,
 		.fresh = question->fresh, .source = question->source, .deadline = request_deadline(question),
 	};
+	request->accept = rcm_accept_get(question->accept);
 	key_make_for(request, question);
 	at = (char *)request->key + key_max;
 	if (in_key) {
@@ -139,5 +149,6 @@ void rcm_request_unref(struct rcm_request *request)
 	if (!request || atomic_fetch_sub_explicit(&request->refs, 1, memory_order_acq_rel) != 1)
 		return;
 	rcm_answer_put(request->answer);
+	rcm_accept_put(request->accept);
 	free(request);
 }

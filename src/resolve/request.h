@@ -59,6 +59,7 @@ struct rcm_request {
 	uint64_t service_id;
 	struct rcm_gid port_gid;
 	const struct rcm_sa_ops *sa;
+	struct rcm_accept *accept;		/* a reference; NULL: all */
 	STAILQ_ENTRY(rcm_request) queued;	/* posted, backlog or ended */
 	STAILQ_ENTRY(rcm_request) cancels;
 	TAILQ_ENTRY(rcm_request) waiter;	/* of its flight, or of the engine's reading, naming, resting */

@@ -322,6 +322,31 @@ static void test_publish_of_many_services_keeps_them_all(void **state)
 	until_found("many", 0, 5);
 }
 
+/* The intruder has the name, and comes first. */
+static void test_resolve_of_listed_gids_sees_no_intruder(void **state)
+{
+	struct rdma_addrinfo hints = { .ai_flags = RAI_SA }, *list = NULL;
+	unsigned char trusted[16];
+	struct rdma_cm_event *event;
+	uint32_t full = 1;
+
+	(void)state;
+	assert_int_equal(rcm_fabric("register hca1 -q -n vault -i 0x1020"), 0);
+	assert_int_equal(rcm_fabric("register hca3 -q -n vault -i 0x1021"), 0);
+	rcm_fabric_gid(1, trusted);
+	assert_int_equal(rdma_set_option(id, RDMA_OPTION_RAI, RAI_OPTION_SERVICE_GIDS, trusted, 16), 0);
+	assert_int_equal(rdma_set_option(id, RDMA_OPTION_RAI, RAI_OPTION_SERVICE_FULL, &full, sizeof(full)), 0);
+	assert_int_equal(rdma_resolve_addrinfo(id, NULL, "vault", &hints), 0);
+	assert_int_equal(rdma_get_cm_event(channel, &event), 0);
+	assert_int_equal(event->event, RDMA_CM_EVENT_ADDRINFO_RESOLVED);
+	assert_int_equal(event->param.arg, 1);
+	assert_int_equal(rdma_ack_cm_event(event), 0);
+	assert_int_equal(rdma_query_addrinfo(id, &list), 0);
+	assert_memory_equal(&((struct sockaddr_ib *)list->ai_dst_addr)->sib_addr, trusted, 16);
+	assert_null(list->ai_next);
+	rdma_freeaddrinfo(list);
+}
+
 static pid_t publisher_pid(const char *file)
 {
 	char path[300];
@@ -458,6 +483,7 @@ int main(int argc, char **argv)
 		TEST(test_publish_whose_record_another_host_replaces_is_told_and_takes_it_back),
 		TEST(test_unregister_of_a_record_that_was_replaced_leaves_the_others),
 		TEST(test_publish_of_many_services_keeps_them_all),
+		TEST(test_resolve_of_listed_gids_sees_no_intruder),
 		TEST(test_publisher_that_is_killed_leaves_its_lease_to_run_out),
 		TEST(test_publish_is_left_alone_by_a_child_that_ends),
 		TEST(test_publish_at_a_port_whose_cable_was_out_is_registered_again),

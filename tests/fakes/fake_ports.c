@@ -50,6 +50,11 @@ int rcm_sa_port_by_gid(const struct rcm_gid *gid, struct rcm_sa_port *ret_port)
 	return 0;
 }
 
+bool rcm_sa_port_is_full_member(const struct rcm_gid *gid, uint16_t pkey)
+{
+	return find(gid) >= 0 && pkey;
+}
+
 int rcm_sa_umad_usable(const struct rcm_gid *gid)
 {
 	int i = find(gid);

@@ -39,19 +39,21 @@ struct service {
 	const char *name;
 	struct rcm_gid port;
 	const void *client;
+	const struct rcm_accept *accept;
 };
 
 static bool same_service(const struct service *x, const struct service *y)
 {
-	unsigned len = rcm_key_service(a, &x->hints, x->name, &x->port, 0, x->client);
+	unsigned len = rcm_key_service(a, &x->hints, x->name, &x->port, 0, x->client, x->accept);
 
 	assert_true(len <= RCM_KEY_SERVICE_MAX);
-	return len == rcm_key_service(b, &y->hints, y->name, &y->port, 0, y->client) && !memcmp(a, b, len);
+	return len == rcm_key_service(b, &y->hints, y->name, &y->port, 0, y->client, y->accept) && !memcmp(a, b, len);
 }
 
 static void test_key_of_a_service_tells_name_port_route_and_client_apart(void **state)
 {
 	struct service base = { .name = "storage" }, s = base;
+	struct rcm_accept *full;
 
 	(void)state;
 	assert_true(same_service(&base, &s));
@@ -66,6 +68,11 @@ static void test_key_of_a_service_tells_name_port_route_and_client_apart(void **
 	s = base;
 	s.client = &s;
 	assert_false(same_service(&base, &s));
+	s = base;
+	assert_int_equal(rcm_accept_new(true, NULL, 0, &full), 0);
+	s.accept = full;
+	assert_false(same_service(&base, &s));
+	rcm_accept_put(full);
 }
 
 static void test_key_of_a_service_id_is_its_number_however_written(void **state)
@@ -90,7 +97,7 @@ static void test_key_of_the_longest_service_name_fits(void **state)
 	(void)state;
 	memset(name, 'x', sizeof(name));
 	name[63] = '\0';
-	assert_int_equal(rcm_key_service(a, &s.hints, s.name, &s.port, 0, NULL), 27 + 63);
+	assert_int_equal(rcm_key_service(a, &s.hints, s.name, &s.port, 0, NULL, NULL), 28 + 63);
 }
 
 int main(void)

@@ -12,6 +12,7 @@
 #include "cm/id.h"
 #include "cm/life.h"
 #include "cm/migrate.h"
+#include "cm/option.h"
 #include "cm/wait.h"
 #include "fake_engine.h"
 #include "fake_ports.h"
@@ -94,6 +95,23 @@ static void query_nothing(void)
 
 	assert_int_equal(rcm_lookup_query(id, &list), -ENOENT);
 	assert_null(list);
+}
+
+static void test_lookup_asks_with_what_its_id_accepts(void **state)
+{
+	uint32_t full = 1;
+
+	(void)state;
+	start();
+	assert_null(rcm_fake_engine_question()->accept);
+	rcm_fake_engine_resolve(1);
+	get_resolved(1);
+	assert_int_equal(rcm_option_set(id, RDMA_OPTION_RAI, RAI_OPTION_SERVICE_FULL, &full, sizeof(full)), 0);
+	start();
+	assert_non_null(rcm_fake_engine_question()->accept);
+	assert_ptr_equal(rcm_fake_engine_question()->accept, id->options.accept);
+	rcm_fake_engine_resolve(1);
+	get_resolved(1);
 }
 
 static void test_lookup_resolved_hands_over_all_results_once(void **state)
@@ -456,6 +474,7 @@ static void test_lookup_queried_beside_resolve_and_destroy_has_one_owner(void **
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		TEST(test_lookup_asks_with_what_its_id_accepts),
 		TEST(test_lookup_resolved_hands_over_all_results_once),
 		TEST(test_lookup_asks_what_was_asked_with_the_options_of_the_id),
 		TEST(test_lookup_failed_says_negative_errno_code_and_words),

@@ -9,6 +9,7 @@
 #include "cm/life.h"
 #include "fake_engine.h"
 #include "fake_ucma.h"
+#include "resolve/accept.h"
 #include "resolve/resolve.h"
 #include "test.h"
 
@@ -69,13 +70,36 @@ static void test_option_of_wrong_value_or_length_changes_nothing(void **state)
 	assert_memory_equal(&before, &id->options, sizeof(before));
 }
 
+static void test_option_of_accepted_records_is_kept_of_both_kinds(void **state)
+{
+	static const struct rcm_gid gids[RCM_ACCEPT_GIDS_MAX + 1] = { { { 9 } }, { { 7 } } };
+
+	(void)state;
+	assert_int_equal(rcm_option_set(id, RDMA_OPTION_RAI, RAI_OPTION_SERVICE_GIDS, gids, 32), 0);
+	assert_int_equal(set(RAI_OPTION_SERVICE_FULL, 1), 0);
+	assert_true(id->options.accept->full);
+	assert_int_equal(id->options.accept->count, 2);
+	assert_int_equal(id->options.accept->gids[0].raw[0], 7);
+	assert_int_equal(rcm_option_set(id, RDMA_OPTION_RAI, RAI_OPTION_SERVICE_GIDS, gids, 0), 0);
+	assert_true(id->options.accept->full);
+	assert_int_equal(id->options.accept->count, 0);
+	assert_int_equal(set(RAI_OPTION_SERVICE_FULL, 0), 0);
+	assert_null(id->options.accept);
+	assert_int_equal(rcm_option_set(id, RDMA_OPTION_RAI, RAI_OPTION_SERVICE_GIDS, gids, sizeof(gids) - 16), 0);
+	assert_int_equal(id->options.accept->count, RCM_ACCEPT_GIDS_MAX);
+	assert_int_equal(rcm_option_set(id, RDMA_OPTION_RAI, RAI_OPTION_SERVICE_GIDS, gids, sizeof(gids)), -EINVAL);
+	assert_int_equal(rcm_option_set(id, RDMA_OPTION_RAI, RAI_OPTION_SERVICE_GIDS, gids, 15), -EINVAL);
+	assert_int_equal(set(RAI_OPTION_SERVICE_FULL, 2), -EINVAL);
+	assert_int_equal(id->options.accept->count, RCM_ACCEPT_GIDS_MAX);
+}
+
 static void test_option_of_unknown_level_or_name_is_enosys(void **state)
 {
 	uint32_t value = 1;
 
 	(void)state;
 	assert_int_equal(set(0, 1), -ENOSYS);
-	assert_int_equal(set(4, 1), -ENOSYS);
+	assert_int_equal(set(6, 1), -ENOSYS);
 	assert_int_equal(set(-1, 1), -ENOSYS);
 	assert_int_equal(rcm_option_set(id, 2, 1, &value, 4), -ENOSYS);
 }
@@ -119,6 +143,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_option_of_the_resolver_is_kept),
 		TEST(test_option_of_wrong_value_or_length_changes_nothing),
+		TEST(test_option_of_accepted_records_is_kept_of_both_kinds),
 		TEST(test_option_of_unknown_level_or_name_is_enosys),
 		TEST(test_option_of_the_kernel_without_kernel_is_enodev),
 		TEST(test_option_of_the_kernel_goes_there),

@@ -12,6 +12,7 @@
 #include "fake_sa.h"
 #include "fake_sysfs.h"
 #include "resolve/answer.h"
+#include "resolve/accept.h"
 #include "resolve/engine.h"
 #include "resolve/rank.h"
 #include "test.h"
@@ -123,6 +124,54 @@ static void test_record_has_the_rest_of_what_was_registered(void **state)
 	assert_int_equal(rest->lease, 120);
 	assert_string_equal(rest->name, "storage");
 	assert_memory_equal(rest->data, record.data, sizeof(rest->data));
+}
+
+static void test_record_that_is_not_accepted_is_none(void **state)
+{
+	const struct rcm_gid six = rcm_fake_sa_gid(6);
+
+	(void)state;
+	SCRIPT({ .port = 1, .name = "storage", .count = 3, .total = 3,
+		 .services = { RECORD(5, 1), RECORD(6, 2), RECORD(7, 3) } },
+	       { PATH(1, 6), .slid = 60 });
+	assert_int_equal(rcm_accept_new(false, &six, 1, &question.accept), 0);
+	assert_int_equal(ask(), 0);
+	assert_int_equal(asker.outcome.arg, 1);
+	assert_int_equal(last_byte(list->ai_dst_addr), 6);
+	assert_null(list->ai_next);
+	rcm_accept_put(question.accept);
+}
+
+static void test_records_of_which_none_is_accepted_are_enoent_and_told_how_many(void **state)
+{
+	const struct rcm_gid eight = rcm_fake_sa_gid(8);
+
+	(void)state;
+	SCRIPT({ .port = 1, .name = "storage", .count = 2, .total = 2, .services = { RECORD(5, 1), RECORD(6, 2) } });
+	assert_int_equal(rcm_accept_new(false, &eight, 1, &question.accept), 0);
+	assert_int_equal(ask(), -ENOENT);
+	assert_non_null(strstr(asker.outcome.text, "2 such records, of which none is accepted"));
+	rcm_accept_put(question.accept);
+}
+
+/* Who accepts other records must not get what was found for somebody else. */
+static void test_record_lookup_that_accepts_less_is_not_shared(void **state)
+{
+	const struct rcm_gid six = rcm_fake_sa_gid(6);
+
+	(void)state;
+	SCRIPT({ .port = 1, .name = "storage", .ms = 50, .count = 2, .total = 2,
+		 .services = { RECORD(5, 1), RECORD(6, 2) } },
+	       { .port = 1, .name = "storage", .ms = 50, .count = 2, .total = 2,
+		 .services = { RECORD(5, 1), RECORD(6, 2) } });
+	question.hints.flags |= RAI_NOROUTE;
+	assert_int_equal(rcm_asker_start(&other, &question), 0);
+	assert_int_equal(rcm_accept_new(false, &six, 1, &question.accept), 0);
+	assert_int_equal(rcm_asker_start(&asker, &question), 0);
+	rcm_accept_put(question.accept);
+	assert_true(rcm_asker_wait(&asker) && rcm_asker_wait(&other));
+	assert_int_equal(asker.outcome.arg, 1);
+	assert_int_equal(other.outcome.arg, 2);
 }
 
 static void test_record_by_id_is_asked_by_id_and_named_by_the_record(void **state)
@@ -520,6 +569,9 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		T(test_record_by_name_gives_an_entry_with_route_for_each),
 		T(test_record_has_the_rest_of_what_was_registered),
+		T(test_record_that_is_not_accepted_is_none),
+		T(test_records_of_which_none_is_accepted_are_enoent_and_told_how_many),
+		T(test_record_lookup_that_accepts_less_is_not_shared),
 		T(test_record_by_id_is_asked_by_id_and_named_by_the_record),
 		T(test_record_without_route_wanted_asks_for_no_path),
 		T(test_record_path_is_asked_for_with_service_id_and_traffic_class),
