@@ -94,6 +94,14 @@ static int conn_send_accept(struct rcm_id *id, const struct rdma_conn_param *par
 	return rcm_kernel_give(id, rcm_ucma_accept, id->uid, param, ece);
 }
 
+/* What fails before the QP is connected leaves it to whatever it is connected to. */
+static int conn_accept_with_qp(struct rcm_id *id, const struct rdma_conn_param *sent)
+{
+	int ret = rcm_ece_use_request(id);
+
+	return ret ? ret : rcm_queues_connect(id, sent->responder_resources, sent->initiator_depth);
+}
+
 int rcm_conn_accept(struct rcm_id *id, const struct rdma_conn_param *param)
 {
 	bool moved = rcm_queues_have_qp(id) && !rcm_id_is_ud(id);
@@ -107,10 +115,10 @@ int rcm_conn_accept(struct rcm_id *id, const struct rdma_conn_param *param)
 	if (ret)
 		return ret;
 	if (moved)
-		ret = rcm_ece_use_request(id);
-	if (!ret && moved)
-		ret = rcm_queues_connect(id, sent.responder_resources, sent.initiator_depth);
-	if (!ret && !rcm_id_is_ud(id))
+		ret = conn_accept_with_qp(id, &sent);
+	if (ret)
+		return ret;
+	if (!rcm_id_is_ud(id))
 		ret = rcm_ece_to_answer(id, &ece);
 	if (!ret) {
 		conn_name_qp(id, &sent);

@@ -260,6 +260,23 @@ static void test_accept_that_fails_leaves_qp_in_error(void **state)
 	rcm_id_destroy(listener);
 }
 
+static void test_accept_that_cannot_move_the_qp_leaves_it_as_it_was(void **state)
+{
+	const struct rdma_ucm_conn_param asked = { .responder_resources = 1 };
+	struct rcm_id *listener = rcm_world_id(RDMA_PS_TCP), *id = requested(&asked, listener);
+	struct ibv_qp_init_attr_ex attr = { .qp_type = IBV_QPT_RC };
+	unsigned accepts = rcm_fake_ucma_count(RDMA_USER_CM_CMD_ACCEPT);
+
+	(void)state;
+	assert_int_equal(rcm_queues_create_qp(id, &attr), 0);
+	rcm_fake_step_error(rcm_fake_ucma_expect(RDMA_USER_CM_CMD_INIT_QP_ATTR), EINVAL);
+	assert_int_equal(rcm_conn_accept(id, NULL), -EINVAL);
+	assert_int_equal(rcm_fake_verbs_state(id->pub.qp), IBV_QPS_INIT);
+	assert_int_equal(rcm_fake_ucma_count(RDMA_USER_CM_CMD_ACCEPT), accepts);
+	end(id);
+	rcm_id_destroy(listener);
+}
+
 static void test_reject_sends_reason_and_data(void **state)
 {
 	struct rcm_id *listener = rcm_world_id(RDMA_PS_TCP), *id = requested(NULL, listener);
@@ -426,6 +443,7 @@ int main(void)
 		T(test_rejected_moves_qp_to_error_and_keeps_reason),
 		T(test_accept_without_parameters_answers_what_was_asked),
 		T(test_accept_that_fails_leaves_qp_in_error),
+		T(test_accept_that_cannot_move_the_qp_leaves_it_as_it_was),
 		T(test_reject_sends_reason_and_data),
 		T(test_disconnect_moves_qp_to_error_first),
 		T(test_disconnect_of_iwarp_drains_the_queue_pair),

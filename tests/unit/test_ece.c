@@ -172,7 +172,7 @@ static void test_request_to_id_without_queue_pair_is_answered_with_its_vendor(vo
 	rcm_id_destroy(listener);
 }
 
-static void test_accept_that_device_has_no_options_for_leaves_qp_in_error(void **state)
+static void test_accept_that_device_has_no_options_for_leaves_qp_as_it_was(void **state)
 {
 	struct rcm_id *listener = rcm_world_id(RDMA_PS_TCP), *id = asked_with(listener, (struct rcm_ucma_ece){ 0x2c9, 1 });
 	static const enum fake_verbs_call calls[] = { FAKE_QUERY_ECE, FAKE_SET_ECE };
@@ -184,7 +184,7 @@ static void test_accept_that_device_has_no_options_for_leaves_qp_in_error(void *
 	for (unsigned i = 0; i < sizeof(calls) / sizeof(*calls); i++) {
 		rcm_fake_verbs_fail(calls[i], EIO);
 		assert_int_equal(rcm_conn_accept(id, NULL), -EIO);
-		assert_int_equal(rcm_fake_verbs_state(id->pub.qp), IBV_QPS_ERR);
+		assert_int_equal(rcm_fake_verbs_state(id->pub.qp), IBV_QPS_INIT);
 		rcm_fake_verbs_fail(calls[i], 0);
 	}
 	assert_int_equal(rcm_fake_ucma_count(RDMA_USER_CM_CMD_ACCEPT), accepts);
@@ -256,7 +256,7 @@ int main(void)
 		T(test_request_of_another_vendor_is_answered_with_its_vendor_and_no_options),
 		T(test_request_to_device_without_options_is_answered_with_its_vendor),
 		T(test_request_to_id_without_queue_pair_is_answered_with_its_vendor),
-		T(test_accept_that_device_has_no_options_for_leaves_qp_in_error),
+		T(test_accept_that_device_has_no_options_for_leaves_qp_as_it_was),
 		T(test_response_of_same_vendor_gives_the_queue_pair_its_options),
 		T(test_response_without_vendor_leaves_the_queue_pair_no_options),
 		T(test_response_to_device_without_options_establishes),
