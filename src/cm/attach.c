@@ -136,7 +136,7 @@ int rcm_attach_paths(struct rcm_id *id)
 			return -ENOMEM;
 	}
 	for (uint32_t i = 0; i < count; i++)
-		rcm_ucma_path_decode(&data[i].path, &paths[i]);
+		rcm_ucma_path_decode(&data[i], &paths[i]);
 	attach_set_paths(id, paths, (int)count);
 	return 0;
 }

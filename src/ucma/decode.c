@@ -117,8 +117,9 @@ void rcm_ucma_qp_attr_decode(const struct ib_uverbs_qp_attr *from, struct ibv_qp
 	*ret_mask = (int)from->qp_attr_mask;
 }
 
-void rcm_ucma_path_decode(const struct ibv_path_record *from, struct ibv_sa_path_rec *ret_path)
+void rcm_ucma_path_decode(const struct ibv_path_data *data, struct ibv_sa_path_rec *ret_path)
 {
+	const struct ibv_path_record *from = &data->path;
 	uint32_t flow = be32toh(from->flowlabel_hoplimit);
 	uint16_t qos_sl = be16toh(from->qosclass_sl);
 
@@ -132,7 +133,7 @@ void rcm_ucma_path_decode(const struct ibv_path_record *from, struct ibv_sa_path
 		.hop_limit = (uint8_t)flow,
 		.traffic_class = from->tclass,
 		.reversible = from->reversible_numpath >> 7,
-		.numb_path = from->reversible_numpath & 0x7f,
+		.numb_path = 1,
 		.pkey = from->pkey,
 		.sl = qos_sl & 0xf,
 		.mtu_selector = from->mtu >> 6,
@@ -141,6 +142,6 @@ void rcm_ucma_path_decode(const struct ibv_path_record *from, struct ibv_sa_path
 		.rate = from->rate & 0x3f,
 		.packet_life_time_selector = from->packetlifetime >> 6,
 		.packet_life_time = from->packetlifetime & 0x3f,
-		.preference = from->preference,
+		.preference = (uint8_t)data->flags,
 	};
 }

@@ -43,5 +43,6 @@ struct ib_uverbs_qp_attr;
 void rcm_ucma_qp_attr_decode(const struct ib_uverbs_qp_attr *from, struct ibv_qp_attr *ret_attr,
 			     int *ret_mask);
 
-/* A PathRecord as on the wire, in the shape that rdma_route.path_rec has. */
-void rcm_ucma_path_decode(const struct ibv_path_record *from, struct ibv_sa_path_rec *ret_path);
+/* A path of the kernel's, in the shape that rdma_route.path_rec has. As librdmacm has it: one path, and for its
+ * preference what the kernel says that it is good for. */
+void rcm_ucma_path_decode(const struct ibv_path_data *data, struct ibv_sa_path_rec *ret_path);

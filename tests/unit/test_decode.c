@@ -129,12 +129,12 @@ static void test_qp_attr_every_field_is_taken_over(void **state)
 
 static void test_path_record_packed_fields_are_taken_apart(void **state)
 {
-	const struct ibv_path_record from = {
+	const struct ibv_path_data from = { .flags = 0x2b, .path = {
 		.dgid.raw = { 0xfe, 0x80 }, .sgid.raw = { 0xfe, 0x81 }, .dlid = htobe16(5), .slid = htobe16(6),
 		.flowlabel_hoplimit = htobe32(0xf0000000 | 0xabcde << 8 | 0x40), .tclass = 7,
 		.reversible_numpath = 0x80 | 3, .pkey = htobe16(0x8001), .qosclass_sl = htobe16(0x1234),
 		.mtu = 2 << 6 | 4, .rate = 1 << 6 | 3, .packetlifetime = 3 << 6 | 18, .preference = 1,
-	};
+	} };
 	struct ibv_sa_path_rec path;
 
 	(void)state;
@@ -143,9 +143,9 @@ static void test_path_record_packed_fields_are_taken_apart(void **state)
 	assert_int_equal(path.sgid.raw[1], 0x81);
 	assert_true(path.dlid == htobe16(5) && path.slid == htobe16(6) && path.pkey == htobe16(0x8001));
 	assert_true(path.flow_label == htobe32(0xabcde) && path.hop_limit == 0x40 && path.traffic_class == 7);
-	assert_true(path.reversible == 1 && path.numb_path == 3 && path.sl == 4);
+	assert_true(path.reversible == 1 && path.numb_path == 1 && path.sl == 4);
 	assert_true(path.mtu_selector == 2 && path.mtu == 4 && path.rate_selector == 1 && path.rate == 3);
-	assert_true(path.packet_life_time_selector == 3 && path.packet_life_time == 18 && path.preference == 1);
+	assert_true(path.packet_life_time_selector == 3 && path.packet_life_time == 18 && path.preference == 0x2b);
 }
 
 int main(void)
