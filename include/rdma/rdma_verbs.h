@@ -29,10 +29,10 @@ static inline int rdma_seterrno(int ret)
 }
 
 /*
- * Makes the id's shared receive queue on a device that it is bound to; the QP made later uses it. pd: NULL for the
- * id's. An XRC one, which the id's type or attr->srq_type (_ex) asks for, gets the domain and CQ that attr doesn't
- * name. attr gets what the device gave; on failure it and the id are as before. errno: EINVAL (no device, another
- * device's pd, has one, _ex: no type), ENOMEM, and the verbs'.
+ * Makes the id's shared receive queue; the QP made later uses it. pd: NULL for that of the device that the id is bound
+ * to; another one needs no device. An XRC one, which the id's type or attr->srq_type (_ex) asks for, gets the domain
+ * and CQ that attr doesn't name. attr gets what the device gave; on failure it and the id are as before. errno: EINVAL
+ * (no pd, has one, _ex: no type), ENOMEM, and the verbs'.
  */
 int rdma_create_srq(struct rdma_cm_id *id, struct ibv_pd *pd, struct ibv_srq_init_attr *attr);
 int rdma_create_srq_ex(struct rdma_cm_id *id, struct ibv_srq_init_attr_ex *attr);

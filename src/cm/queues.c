@@ -330,11 +330,11 @@ static int queues_make_srq_locked(struct rcm_id *id, struct ibv_srq_init_attr_ex
 	if (!(attr->comp_mask & IBV_SRQ_INIT_ATTR_PD) || !attr->pd)
 		attr->pd = id->pub.pd;
 	attr->comp_mask |= IBV_SRQ_INIT_ATTR_PD;
-	if (!attr->pd || attr->pd->context != id->pub.verbs)
+	if (!attr->pd)
 		return -EINVAL;
 	if (attr->srq_type == IBV_SRQT_XRC)
-		ret = queues_complete_xrc_locked(id, attr, made);
-	return ret ? ret : rcm_srq_new(id->pub.verbs, attr, ret_srq);
+		ret = attr->pd->context == id->pub.verbs ? queues_complete_xrc_locked(id, attr, made) : -EINVAL;
+	return ret ? ret : rcm_srq_new(attr->pd->context, attr, ret_srq);
 }
 
 static int queues_create_srq_locked(struct rcm_id *id, struct ibv_srq_init_attr_ex *attr) RCM_REQUIRES(id->queues)
@@ -345,7 +345,8 @@ static int queues_create_srq_locked(struct rcm_id *id, struct ibv_srq_init_attr_
 	int ret;
 
 	rcm_lock_assert_held(&id->queues);
-	if (id->pub.srq || !rcm_attach_device(id) || !(attr->comp_mask & IBV_SRQ_INIT_ATTR_TYPE))
+	/* In a domain of the caller's it needs no device of the id's, as long as no queue pair is to use it. */
+	if (id->pub.srq || !(attr->comp_mask & IBV_SRQ_INIT_ATTR_TYPE))
 		return -EINVAL;
 	memcpy(before, attr, sizeof(before));
 	ret = queues_make_srq_locked(id, attr, &made, &srq);

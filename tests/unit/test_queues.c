@@ -65,7 +65,7 @@ static void test_qp_of_another_devices_domain_is_refused(void **state)
 	struct ibv_pd foreign = { 0 };
 	struct ibv_qp_init_attr_ex attr = { .comp_mask = IBV_QP_INIT_ATTR_PD, .pd = &foreign };
 	struct ibv_srq_init_attr_ex srq = {
-		.comp_mask = IBV_SRQ_INIT_ATTR_PD | IBV_SRQ_INIT_ATTR_TYPE, .pd = &foreign,
+		.comp_mask = IBV_SRQ_INIT_ATTR_PD | IBV_SRQ_INIT_ATTR_TYPE, .pd = &foreign, .srq_type = IBV_SRQT_XRC,
 	};
 
 	(void)state;
@@ -85,6 +85,24 @@ static void test_qp_of_unbound_id_is_refused(void **state)
 	assert_int_equal(rcm_queues_create_qp(id, &attr), -EINVAL);
 	assert_int_equal(rcm_queues_create_srq(id, &srq), -EINVAL);
 	rcm_id_destroy(id);
+}
+
+/* As a server does that shares one among the ids that it will bind. */
+static void test_srq_of_unbound_id_is_made_in_the_callers_domain(void **state)
+{
+	struct rcm_id *bound = rcm_world_id(RDMA_PS_TCP), *id;
+	struct ibv_pd *pd = ibv_alloc_pd(bound->pub.verbs);
+	struct ibv_srq_init_attr srq = { .attr = { .max_wr = 8 } };
+
+	(void)state;
+	assert_int_equal(rcm_id_new(rcm_world_channel, NULL, RDMA_PS_TCP, IBV_QPT_RC, &id), 0);
+	assert_int_equal(rdma_create_srq(&id->pub, pd, &srq), 0);
+	assert_ptr_equal(id->pub.srq->pd, pd);
+	assert_ptr_equal(id->pub.pd, pd);
+	rdma_destroy_srq(&id->pub);
+	ibv_dealloc_pd(pd);
+	rcm_id_destroy(id);
+	rcm_id_destroy(bound);
 }
 
 /* ---- Completion queues that the application put in the id ---- */
@@ -342,6 +360,7 @@ int main(void)
 		T(test_qp_uses_the_callers_queues_and_domain),
 		T(test_qp_of_another_devices_domain_is_refused),
 		T(test_qp_of_unbound_id_is_refused),
+		T(test_srq_of_unbound_id_is_made_in_the_callers_domain),
 		T(test_one_completion_queue_in_both_places_ends_once),
 		T(test_two_completion_queues_of_one_channel_end_before_it),
 		T(test_qp_of_other_completion_queues_than_the_ids_is_refused),
