@@ -241,7 +241,7 @@ int rdma_migrate_id(struct rdma_cm_id *id, struct rdma_event_channel *channel);
 /*
  * Binds an id to a local address. An AF_IB address with the GID of a local InfiniBand port binds it to that port, also
  * on a machine without the rdma_cm device. errno: EINVAL, ENODEV (no port has that address), EADDRINUSE,
- * EADDRNOTAVAIL, EAFNOSUPPORT, and the kernel's.
+ * EADDRNOTAVAIL, and the kernel's.
  */
 int rdma_bind_addr(struct rdma_cm_id *id, struct sockaddr *addr);
 
@@ -286,7 +286,7 @@ int rdma_set_option(struct rdma_cm_id *id, int level, int optname, void *optval,
 /*
  * Finds the local device that reaches dst_addr, and binds the id to it. src_addr: the local address to use, or NULL;
  * its port is bound too. An ADDR_RESOLVED or ADDR_ERROR event follows; then verbs, port_num, pd and route.addr of the
- * id are set. A synchronous id waits. errno: EINVAL, EAFNOSUPPORT, ENODEV, ENETUNREACH, and the kernel's. Event
+ * id are set. A synchronous id waits. errno: EINVAL, ENODEV, ENETUNREACH, and the kernel's. Event
  * status: -ENODEV (no device of that address, or none that this process can open), -ETIMEDOUT, -EHOSTUNREACH, other
  * -errno.
  */
@@ -392,7 +392,7 @@ struct rdma_cm_join_mc_attr_ex {
 /*
  * Joins a group. MULTICAST_JOIN or MULTICAST_ERROR follows, with context in param.ud.private_data; the id's QP is
  * attached then, unless the membership is send-only. A synchronous id waits. errno: EINVAL, ENOTSUP (unknown bit),
- * EAFNOSUPPORT, ENOMEM, and the kernel's.
+ * ENOMEM, and the kernel's.
  */
 int rdma_join_multicast(struct rdma_cm_id *id, struct sockaddr *addr, void *context);
 int rdma_join_multicast_ex(struct rdma_cm_id *id, struct rdma_cm_join_mc_attr_ex *mc_join_attr, void *context);

@@ -158,7 +158,7 @@ int rcm_address_resolve(struct rcm_id *id, const struct sockaddr *src, const str
 	int ret;
 
 	if (!rcm_sockaddr_copy(&to, dst, 0) || (src && !rcm_sockaddr_copy(&from, src, 0)))
-		return -EAFNOSUPPORT;
+		return -EINVAL;
 	/* Before the command: its event may be delivered by another thread before this one goes on. */
 	other.addr = to;
 	address_swap_destination(id, &other);

@@ -8,7 +8,7 @@
 
 struct rcm_id;
 
-/* rdma_resolve_addr(); src may be NULL. 0, and ADDR_RESOLVED or ADDR_ERROR follows; -EAFNOSUPPORT; what the kernel
+/* rdma_resolve_addr(); src may be NULL. 0, and ADDR_RESOLVED or ADDR_ERROR follows; -EINVAL; what the kernel
  * said. */
 int rcm_address_resolve(struct rcm_id *id, const struct sockaddr *src, const struct sockaddr *dst,
 			   int timeout_ms);

@@ -193,7 +193,7 @@ int rcm_id_bind(struct rcm_id *id, const struct sockaddr *from)
 	int ret;
 
 	if (!rcm_sockaddr_copy(&addr, from, 0))
-		return -EAFNOSUPPORT;
+		return -EINVAL;
 	if (!life_claim_bind(id))
 		return -EINVAL;
 	ret = rcm_kernel_has(id) ? life_bind_in_kernel(id, &addr) : life_bind_here(id, &addr);

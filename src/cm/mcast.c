@@ -49,7 +49,7 @@ static int mcast_new(struct rcm_id *id, const struct sockaddr *addr, struct rcm_
 
 	if (!mcast)
 		return -ENOMEM;
-	ret = rcm_sockaddr_copy(&mcast->addr, addr, 0) ? rcm_table_add(id, &mcast->uid) : -EAFNOSUPPORT;
+	ret = rcm_sockaddr_copy(&mcast->addr, addr, 0) ? rcm_table_add(id, &mcast->uid) : -EINVAL;
 	if (ret)
 		free(mcast);
 	else
@@ -209,6 +209,8 @@ int rcm_mcast_leave(struct rcm_id *id, const struct sockaddr *addr)
 	uint64_t uid;
 	int ret;
 
+	if (!rcm_sockaddr_len(addr->sa_family))
+		return -EINVAL;
 	mcast = mcast_claim(id, addr, &uid, &handle);
 	if (!mcast)
 		return -EADDRNOTAVAIL;

@@ -9,7 +9,7 @@
 
 struct rcm_id;
 
-/* Starts joining: 0, and MULTICAST_JOIN or MULTICAST_ERROR follows, with context; -EAFNOSUPPORT, -ENOMEM, what the
+/* Starts joining: 0, and MULTICAST_JOIN or MULTICAST_ERROR follows, with context; -EINVAL, -ENOMEM, what the
  * kernel said. When it is delivered, the id's QP is attached, unless the membership is send-only. */
 int rcm_mcast_join(struct rcm_id *id, const struct sockaddr *addr, uint16_t flags, void *context);
 
