@@ -37,7 +37,7 @@ static int conn_complete_depths(struct rcm_id *id, struct rdma_conn_param *param
 static int conn_init_param(struct rcm_id *id, const struct rdma_conn_param *param, struct rdma_conn_param *ret_sent)
 {
 	*ret_sent = (struct rdma_conn_param){
-		.responder_resources = RDMA_MAX_RESP_RES, .initiator_depth = RDMA_MAX_INIT_DEPTH, .flow_control = 1,
+		.responder_resources = RDMA_MAX_RESP_RES, .initiator_depth = RDMA_MAX_INIT_DEPTH,
 		.retry_count = RETRIES_MOST, .rnr_retry_count = RETRIES_MOST,
 	};
 	if (!param)

@@ -35,6 +35,7 @@ static void test_connect_without_parameters_asks_for_the_most(void **state)
 	assert_int_equal(sent.conn_param.initiator_depth, 32);
 	assert_int_equal(sent.conn_param.retry_count, 7);
 	assert_int_equal(sent.conn_param.rnr_retry_count, 7);
+	assert_int_equal(sent.conn_param.flow_control, 0);
 	assert_int_equal(sent.ece.vendor_id, 0x2c9);
 	end(id);
 }
