@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * beside [-c COUNT|all] [-j JOBS] [-n CASES] [-q QUIET_MS] [-s SEED] [-l] [-f FILE]: runs every call in every state with
+ * every argument and prints a line each. -c: about so many of them, which SEED picks; -j: that many at once; -n: so many a process, one after the other; -f: only those
+ * that FILE names, one a line; -l: prints their names. What crashes its process or never ends has that for its outcome,
+ * and the next goes on in a new one.
+ */
+#include "beside.h"
+
+#include <ctype.h>
+#include <limits.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+enum { LIMIT_S = 5, JOBS_MAX = 64, BRIEF = 3, MARK = 1 };
+
+struct one {
+	const struct state *state;
+	const struct call *call;
+	char arg[32];
+	char name[96];
+};
+
+/* A process that does some cases, one after the other. What it says: for each, MARK and its number, then its words. */
+struct job {
+	pid_t pid;
+	int fd;
+	size_t next, end;		/* what it is to do; next is what it does */
+	size_t len;
+	char said[4 * TEXT_MAX];
+};
+
+static struct {
+	int jobs, quiet_ms, slice;
+	uint64_t seed;
+	struct one *all;
+	size_t count;
+} plan = {.jobs = 12, .quiet_ms = 60, .slice = 20, .seed = 1};
+
+/* ---- A case, in its own process ---- */
+
+static uint64_t case_seed(const char *name)
+{
+	uint64_t hash = 0xcbf29ce484222325;
+
+	for (; *name; name++)
+		hash = (hash ^ (uint8_t)*name) * 0x100000001b3;
+	return hash ^ plan.seed;
+}
+
+static void case_changes(struct world *w, const char *prefix)
+{
+	if (!w->id)
+		return;
+	w->after.len = 0;
+	show_id(&w->after, "", w, w->id);
+	show_changes(&w->result, prefix, &w->before, &w->after);
+	w->before = w->after;
+}
+
+static bool call_refused(const struct world *w)
+{
+	return w->result.len && strstr(w->result.at, " ret=-1 ");
+}
+
+static void case_run(struct world *w, const struct one *one, int fd)
+{
+	memset(w, 0, sizeof(*w));
+	alarm(LIMIT_S + (unsigned int)plan.quiet_ms / 500);
+	w->name = one->name;
+	w->address = vm_address();
+	w->seed = case_seed(one->name);
+	w->qpn = 0x800000 | ((uint32_t)getpid() * 64 + (uint32_t)(one - plan.all) % 64) % 0x800000;
+	state_make(w, one->state);
+	if (w->id)
+		show_id(&w->before, "", w, w->id);
+	one->call->run(w, one->arg);
+	case_changes(w, "now.");
+	/* Of what was refused nothing is to come. */
+	events_settle(w, call_refused(w) ? plan.quiet_ms / 4 : plan.quiet_ms);
+	events_stop_peer(w);
+	case_changes(w, "then.");
+	state_end(w);
+	dprintf(fd, "%.*s%.*s%.*s\n", (int)w->result.len, w->result.at, (int)w->own.len, w->own.at, (int)w->theirs.len,
+		w->theirs.at);
+}
+
+/* ---- All of them ---- */
+
+static void job_start(struct job *job)
+{
+	static struct world world;
+	int fds[2];
+
+	CHECK_EQ(pipe2(fds, O_CLOEXEC), 0);
+	job->len = 0;
+	job->pid = fork();
+	CHECK(job->pid >= 0);
+	if (job->pid == 0) {
+		close(fds[0]);
+		dup2(fds[1], STDERR_FILENO);
+		for (size_t i = job->next; i < job->end; i++) {
+			dprintf(fds[1], "%c%zu", MARK, i);
+			case_run(&world, &plan.all[i], fds[1]);
+		}
+		_exit(0);
+	}
+	close(fds[1]);
+	job->fd = fds[0];
+}
+
+/* The lines that are whole. */
+static void job_tell(struct job *job)
+{
+	char *begin = job->said, *end;
+
+	for (; (end = memchr(begin, '\n', job->len - (size_t)(begin - job->said))); begin = end + 1) {
+		char *words = begin + 1 + strspn(begin + 1, "0123456789");
+
+		/* What ended the process in the midst of a case is told when it has ended. */
+		if (*begin != MARK || *words != ' ')
+			break;
+		printf("%s outcome=ended%.*s\n", plan.all[job->next++].name, (int)(end - words), words);
+	}
+	job->len -= (size_t)(begin - job->said);
+	memmove(job->said, begin, job->len);
+}
+
+/* Its process is over: because all is done, or in the middle of a case, after which another goes on. */
+static void job_end(struct job *job)
+{
+	int status;
+
+	close(job->fd);
+	CHECK_EQ(waitpid(job->pid, &status, 0), job->pid);
+	job->pid = 0;
+	if (job->next == job->end)
+		return;
+	job->said[job->len] = '\0';
+	printf("%s outcome=", plan.all[job->next++].name);
+	if (WIFSIGNALED(status))
+		puts(WTERMSIG(status) == SIGALRM ? "hung" : "crashed");
+	else
+		printf("unready # %.*s\n", (int)strcspn(job->said, "\n"), job->said);
+	if (job->next < job->end)
+		job_start(job);
+}
+
+static void job_read(struct job *job)
+{
+	ssize_t got = read(job->fd, job->said + job->len, sizeof(job->said) - 1 - job->len);
+
+	job->len += got > 0 ? (size_t)got : 0;
+	if (got > 0)
+		job->said[job->len] = '\0', job_tell(job);
+	else
+		job_end(job);
+	fflush(stdout);
+}
+
+static void plan_run(void)
+{
+	static struct job jobs[JOBS_MAX];
+	struct pollfd due[JOBS_MAX];
+	size_t next = 0;
+	int running = 1;
+
+	while (running) {
+		running = 0;
+		for (int i = 0; i < plan.jobs; i++) {
+			if (!jobs[i].pid && next < plan.count) {
+				jobs[i].next = next;
+				next += (size_t)plan.slice < plan.count - next ? (size_t)plan.slice : plan.count - next;
+				jobs[i].end = next;
+				job_start(&jobs[i]);
+			}
+			running += jobs[i].pid != 0;
+			due[i] = (struct pollfd){.fd = jobs[i].pid ? jobs[i].fd : -1, .events = POLLIN};
+		}
+		if (running)
+			poll(due, (nfds_t)plan.jobs, -1);
+		for (int i = 0; i < plan.jobs; i++) {
+			if (due[i].fd >= 0 && due[i].revents)
+				job_read(&jobs[i]);
+		}
+	}
+}
+
+/* ---- Which ---- */
+
+static void plan_add(const struct state *state, const struct call *call, const char *arg)
+{
+	struct one *one;
+
+	if (plan.count % 1024 == 0)
+		plan.all = realloc(plan.all, (plan.count + 1024) * sizeof(*plan.all));
+	CHECK(plan.all);
+	one = &plan.all[plan.count++];
+	one->state = state;
+	one->call = call;
+	snprintf(one->arg, sizeof(one->arg), "%s", arg);
+	snprintf(one->name, sizeof(one->name), "%s/%s/%s", state->name, call->name, arg);
+}
+
+/* Whether a call is given all its arguments in this state, or the first ones alone. */
+static bool call_is_told(const struct call *call, const char *state)
+{
+	char wanted[64], all[400];
+
+	snprintf(wanted, sizeof(wanted), " %s ", state);
+	snprintf(all, sizeof(all), " %s ", call->in ? call->in : state);
+	return strstr(all, wanted);
+}
+
+static void plan_add_call(const struct call *call)
+{
+	for (size_t s = 0; s < states_count; s++) {
+		char *args = strdup(call->args), *rest = NULL;
+
+		int left = call_is_told(call, states[s].name) ? INT_MAX : BRIEF;
+
+		for (char *arg = strtok_r(args, " ", &rest); arg && left-- > 0; arg = strtok_r(NULL, " ", &rest))
+			plan_add(&states[s], call, arg);
+		free(args);
+	}
+}
+
+/* Leaves those that the file names. */
+static void plan_limit(const char *path)
+{
+	FILE *file = fopen(path, "r");
+	char *name = NULL;
+	size_t room = 0, kept = 0;
+
+	CHECK(file);
+	while (getline(&name, &room, file) > 0) {
+		name[strcspn(name, " \n")] = '\0';
+		for (size_t i = kept; i < plan.count; i++) {
+			if (!strcmp(plan.all[i].name, name)) {
+				struct one found = plan.all[i];
+
+				plan.all[i] = plan.all[kept];
+				plan.all[kept++] = found;
+				break;
+			}
+		}
+	}
+	plan.count = kept;
+	free(name);
+	fclose(file);
+}
+
+/* Leaves about so many, picked by the seed. */
+static void plan_sample(size_t wanted)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; wanted < plan.count && i < plan.count; i++) {
+		if ((case_seed(plan.all[i].name) * 0x9E3779B97F4A7C15 >> 32) % plan.count < wanted)
+			plan.all[kept++] = plan.all[i];
+	}
+	plan.count = wanted < plan.count ? kept : plan.count;
+}
+
+int main(int argc, char **argv)
+{
+	const char *only = NULL;
+	size_t sample = SIZE_MAX;
+	bool list = false;
+	int option;
+
+	while ((option = getopt(argc, argv, "c:j:q:n:s:f:l")) != -1) {
+		switch (option) {
+		case 'c': sample = isdigit(*optarg) ? strtoul(optarg, NULL, 10) : SIZE_MAX; break;
+		case 'j': plan.jobs = atoi(optarg); break;
+		case 'q': plan.quiet_ms = atoi(optarg); break;
+		case 'n': plan.slice = atoi(optarg); break;
+		case 's': plan.seed = strtoull(optarg, NULL, 0); break;
+		case 'f': only = optarg; break;
+		case 'l': list = true; break;
+		default: return 64;
+		}
+	}
+	CHECK(plan.jobs > 0 && plan.jobs <= JOBS_MAX && plan.slice > 0);
+	for (size_t i = 0; i < conn_calls_count; i++)
+		plan_add_call(&conn_calls[i]);
+	for (size_t i = 0; i < id_calls_count; i++)
+		plan_add_call(&id_calls[i]);
+	if (only)
+		plan_limit(only);
+	else
+		plan_sample(sample);
+	/* The drivers' libraries are loaded once, here, and not by each process. */
+	if (!list)
+		ibv_free_device_list(ibv_get_device_list(NULL));
+	for (size_t i = 0; list && i < plan.count; i++)
+		puts(plan.all[i].name);
+	if (!list)
+		plan_run();
+	return 0;
+}
