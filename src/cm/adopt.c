@@ -41,6 +41,7 @@ static void adopt_enter_locked(void) RCM_REQUIRES(lock)
 	rcm_engine_leave_parent();
 	rcm_roll_visit(RCM_ROLL_CHANNELS, channel_visit);
 	rcm_roll_visit(RCM_ROLL_IDS, id_visit);
+	rcm_lookups_drop();
 	atomic_store(&entered, rcm_fork_generation);
 }
 

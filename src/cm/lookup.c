@@ -352,6 +352,19 @@ void rcm_lookup_renew(struct rcm_id *id, bool whole) RCM_UNCHECKED
 	}
 }
 
+/* Without a lock: this is the child's first step, which one thread takes. */
+static bool lookup_is_wanted(const void *arg) RCM_UNCHECKED
+{
+	const struct rcm_lookup *lookup = arg;
+
+	return lookup->event.id->lookup == lookup;
+}
+
+void rcm_lookups_drop(void)
+{
+	rcm_requests_drop(lookup_completed, lookup_is_wanted);
+}
+
 int rcm_lookup_again(struct rcm_id *id)
 {
 	struct rcm_request *request = NULL;

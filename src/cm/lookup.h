@@ -29,6 +29,9 @@ int rcm_lookup_query(struct rcm_id *id, struct rdma_addrinfo **ret_list);
  */
 void rcm_lookup_renew(struct rcm_id *id, bool whole);
 
+/* The same, after all ids: those whose ids gave them up, and whose end the parent's engine had not seen, are freed. */
+void rcm_lookups_drop(void);
+
 /* Starts again one that rests; one that a thread of the parent's waited for ends. 0; -EAGAIN, -EMFILE, -ENOMEM: it goes
  * on resting. */
 int rcm_lookup_again(struct rcm_id *id);

@@ -116,6 +116,23 @@ bool rcm_engine_lift(struct rcm_engine *engine, struct rcm_request *request)
 	return rested;
 }
 
+void rcm_engine_lift_unwanted(struct rcm_engine *engine, rcm_outcome_fn *done, bool (*wanted)(const void *arg),
+			      struct rcm_waiters *ret_lifted)
+{
+	struct rcm_request *request, *next;
+
+	rcm_lock_acquire(&engine->box);
+	for (request = TAILQ_FIRST(&engine->resting); request; request = next) {
+		next = TAILQ_NEXT(request, waiter);
+		if (request->done != done || wanted(request->arg))
+			continue;
+		TAILQ_REMOVE(&engine->resting, request, waiter);
+		request->rests = false;
+		TAILQ_INSERT_TAIL(ret_lifted, request, waiter);
+	}
+	rcm_lock_release(&engine->box);
+}
+
 bool rcm_engine_collect(struct rcm_engine *engine, struct rcm_requests *ret_cancels, struct rcm_errands *ret_errands)
 {
 	bool any;

@@ -111,6 +111,10 @@ bool rcm_engine_rests(struct rcm_engine *engine, struct rcm_request *request);
 void rcm_engine_lay(struct rcm_engine *engine, struct rcm_request *request);
 bool rcm_engine_lift(struct rcm_engine *engine, struct rcm_request *request);
 
+/* All that rests, was started with done, and is none that wanted(arg) says yes of: the caller's to end. */
+void rcm_engine_lift_unwanted(struct rcm_engine *engine, rcm_outcome_fn *done, bool (*wanted)(const void *arg),
+			      struct rcm_waiters *ret_lifted);
+
 /* On the engine's thread: empties the post box into the backlog, *ret_cancels and *ret_errands. False where there was
  * nothing: from then on posting wakes. */
 bool rcm_engine_collect(struct rcm_engine *engine, struct rcm_requests *ret_cancels, struct rcm_errands *ret_errands);

@@ -72,6 +72,18 @@ int rcm_request_again(struct rcm_request *request)
 	return ret;
 }
 
+void rcm_requests_drop(rcm_outcome_fn *done, bool (*wanted)(const void *arg))
+{
+	struct rcm_waiters lifted = TAILQ_HEAD_INITIALIZER(lifted);
+	struct rcm_request *request;
+
+	rcm_engine_lift_unwanted(rcm_engine_the(), done, wanted, &lifted);
+	while ((request = TAILQ_FIRST(&lifted))) {
+		TAILQ_REMOVE(&lifted, request, waiter);
+		rcm_request_tell(request, rcm_answer_fixed(RCM_ANSWER_CANCELLED));
+	}
+}
+
 void rcm_request_cancel(struct rcm_request *request)
 {
 	if (!request)

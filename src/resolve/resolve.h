@@ -46,5 +46,12 @@ void rcm_engine_leave_parent(void);
 bool rcm_request_rests(struct rcm_request *request);
 int rcm_request_again(struct rcm_request *request);
 
+/*
+ * In the child of a fork, after rcm_engine_leave_parent(), a caller at a time: of what rests and was started with done,
+ * cancels each that wanted(arg) says no of: its owner had given it up, and only the parent's engine would have ended
+ * it.
+ */
+void rcm_requests_drop(rcm_outcome_fn *done, bool (*wanted)(const void *arg));
+
 /* Counters, see rai_get_stats(). Any thread. */
 void rcm_engine_stats(struct rai_stats *ret_stats);

@@ -90,3 +90,9 @@ int rcm_asker_again(struct rcm_asker *asker)
 	rcm_engine_leave_parent();
 	return rcm_request_again(asker->request);
 }
+
+void rcm_askers_drop(bool (*wanted)(const void *asker))
+{
+	rcm_engine_leave_parent();
+	rcm_requests_drop(done, wanted);
+}

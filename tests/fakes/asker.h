@@ -27,6 +27,9 @@ int rcm_asker_ask(struct rcm_asker *asker, const struct rcm_question *question);
 /* In the child of a fork: what was under way goes on. */
 int rcm_asker_again(struct rcm_asker *asker);
 
+/* In the child of a fork: those askers that wanted says no of have given up. */
+void rcm_askers_drop(bool (*wanted)(const void *asker));
+
 /* Completions so far, under the lock. */
 unsigned rcm_asker_times(struct rcm_asker *asker);
 

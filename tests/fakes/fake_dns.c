@@ -519,6 +519,16 @@ static bool is_held(const char *name)
 	return false;
 }
 
+bool rcm_fake_dns_holds(const char *name)
+{
+	bool holds;
+
+	pthread_mutex_lock(&lock);
+	holds = is_held(name);
+	pthread_mutex_unlock(&lock);
+	return holds;
+}
+
 void rcm_fake_dns_release(const char *name)
 {
 	pthread_mutex_lock(&lock);

@@ -259,6 +259,12 @@ bool rcm_request_rests(struct rcm_request *request)
 	return false;
 }
 
+void rcm_requests_drop(rcm_outcome_fn *done, bool (*wanted)(const void *arg))
+{
+	(void)done;
+	(void)wanted;
+}
+
 int rcm_request_again(struct rcm_request *request)
 {
 	(void)request;

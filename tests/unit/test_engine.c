@@ -289,6 +289,46 @@ static void test_engine_forked_goes_on_in_the_child_and_in_the_parent(void **sta
 }
 
 /* A request cancelled in the child before its engine is there again ends there, and only there. */
+static struct rcm_asker gave_up, waits;
+
+static bool is_waiting(const void *asker)
+{
+	return asker == &waits;
+}
+
+static int child_of_one_that_gave_up(void)
+{
+	rcm_askers_drop(is_waiting);
+	if (rcm_asker_times(&gave_up) != 1 || gave_up.outcome.status != -ECANCELED || rcm_asker_times(&waits))
+		return 1;
+	if (rcm_asker_again(&waits))
+		return 2;
+	rcm_fake_dns_release("fork.hold.example");
+	return rcm_asker_wait(&waits) && !waits.outcome.status ? 0 : 3;
+}
+
+/* The parent's engine had not seen it yet: in the child nobody else would end it. */
+static void test_engine_forked_ends_what_was_given_up_and_nothing_else(void **state)
+{
+	struct rcm_question q = rcm_question_name("fork.hold.example");
+	pid_t pid;
+
+	(void)state;
+	rcm_fake_dns_reset();
+	assert_int_equal(rcm_asker_start(&gave_up, &q), 0);
+	assert_int_equal(rcm_asker_start(&waits, &q), 0);
+	rcm_fake_dns_wait_started(1);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (!pid)
+		_exit(child_of_one_that_gave_up());
+	assert_int_equal(exit_status(pid), 0);
+	rcm_fake_dns_release("fork.hold.example");
+	assert_true(rcm_asker_wait(&gave_up) && rcm_asker_wait(&waits));
+	rcm_asker_done(&gave_up);
+	rcm_asker_done(&waits);
+}
+
 static void test_engine_forked_takes_what_the_child_posts_before_it_enters(void **state)
 {
 	struct rcm_asker asker = { 0 };
@@ -399,6 +439,7 @@ int main(void)
 		T(test_engine_completes_each_of_a_million_random_requests_once),
 #ifndef __SANITIZE_THREAD__
 		T(test_engine_forked_goes_on_in_the_child_and_in_the_parent),
+		T(test_engine_forked_ends_what_was_given_up_and_nothing_else),
 		T(test_engine_forked_takes_what_the_child_posts_before_it_enters),
 		T(test_engine_forked_daemon_loses_none_of_its_own_files),
 		T(test_engine_forked_under_load_completes_every_request_in_both),
