@@ -79,7 +79,7 @@ static bool life_holds_locked(struct rcm_id *id) RCM_REQUIRES(id->lock)
 
 /* What a destroy finds when it begins. */
 struct life_end {
-	struct rcm_channel *channel;		/* a reference; a dead id stays on it */
+	struct rcm_channel *channel;		/* a dead id stays on it, and keeps it */
 	bool sync;
 	bool holds;
 	bool idle;				/* no command is under way, and none will be */
@@ -95,28 +95,15 @@ static bool life_begin_end(struct rcm_id *id, struct life_end *ret_end)
 	if (!was_dead) {
 		id->dead = true;
 		*ret_end = (struct life_end){
-			.channel = rcm_channel_ref(id->channel), .sync = id->sync, .holds = life_holds_locked(id),
+			.channel = id->channel, .sync = id->sync, .holds = life_holds_locked(id),
 			.idle = rcm_id_is_idle_locked(id),
 		};
 		/* A migration that waits for another is off. */
-		pthread_cond_broadcast(&id->changed);
+		if (id->migrating)
+			pthread_cond_broadcast(&id->changed);
 	}
 	rcm_lock_release(&id->lock);
 	return !was_dead;
-}
-
-/* Of events that were delivered meanwhile, too. */
-static void life_release(struct rcm_id *id)
-{
-	bool holds;
-
-	rcm_lock_acquire(&id->lock);
-	holds = life_holds_locked(id);
-	rcm_lock_release(&id->lock);
-	if (!holds)
-		return;
-	rcm_detach(id);
-	rcm_mcast_free_all(id);
 }
 
 int rcm_id_destroy(struct rcm_id *id)
@@ -128,7 +115,7 @@ int rcm_id_destroy(struct rcm_id *id)
 		return -EINVAL;
 	if (end.sync)
 		rcm_channel_stop(end.channel);
-	/* Nothing of these comes to a dead id. */
+	/* Nothing of these comes to a dead id, nor a device or a route by an event that is delivered meanwhile. */
 	if (end.holds) {
 		rcm_lookup_abandon(id);
 		rcm_service_end_all(id);
@@ -141,10 +128,12 @@ int rcm_id_destroy(struct rcm_id *id)
 		rcm_sync_ack(id);
 	rcm_id_wait_acked(id, 0);
 	rcm_id_wait_acked(id, 1);
-	life_release(id);
+	if (end.holds) {
+		rcm_detach(id);
+		rcm_mcast_free_all(id);
+	}
 	if (end.sync)
 		rcm_channel_close(end.channel);
-	rcm_channel_put(end.channel);
 	rcm_id_put(id);
 	return 0;
 }
