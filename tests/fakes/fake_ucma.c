@@ -215,7 +215,12 @@ uint32_t rcm_fake_ucma_connect_request_ece(uint32_t listener, uint32_t vendor, u
 
 uint32_t rcm_fake_ucma_last_handle(void)
 {
-	return rcm_fake_kernel_last_handle;
+	uint32_t handle;
+
+	pthread_mutex_lock(&mutex);
+	handle = rcm_fake_kernel_last_handle;
+	pthread_mutex_unlock(&mutex);
+	return handle;
 }
 
 unsigned rcm_fake_ucma_ids(void)
