@@ -58,6 +58,7 @@ void rcm_kernel_destroy(struct rcm_channel *channel, uint32_t handle)
 
 	rcm_lock_acquire(&channel->reading);
 	ret = rcm_ucma_destroy_id(&channel->ucma, handle, &events);
+	atomic_fetch_add_explicit(&channel->reads, 1, memory_order_relaxed);
 	rcm_lock_release(&channel->reading);
 	if (ret)
 		rcm_info("DESTROY_ID of handle %u: errno %d", handle, -ret);
@@ -134,6 +135,7 @@ int rcm_kernel_leave_mcast(struct rcm_id *id, uint32_t membership)
 	while (rcm_kernel_try(&try)) {
 		rcm_lock_acquire(&try.channel->reading);
 		try.ret = rcm_ucma_leave_mcast(try.ucma, membership, &events);
+		atomic_fetch_add_explicit(&try.channel->reads, 1, memory_order_relaxed);
 		rcm_lock_release(&try.channel->reading);
 	}
 	return try.ret;

@@ -14,6 +14,7 @@
 #include "cm/life.h"
 #include "cm/queues.h"
 #include "cm/sync.h"
+#include "cm/take.h"
 #include "cm/wait.h"
 #include "fake_ucma.h"
 #include "fake_verbs.h"
@@ -279,6 +280,29 @@ static void test_destroy_takes_no_event_from_a_reader_that_was_told_of_it(void *
 	rcm_id_destroy(sync_id);
 }
 
+/* The same a moment earlier: told of it, but not reading yet. */
+static void test_reader_looks_again_for_what_may_have_been_taken_back(void **state)
+{
+	const union rcm_sockaddr addr = group("239.0.0.1");
+	struct rcm_channel *channel;
+	unsigned seen;
+
+	(void)state;
+	sync_id = rcm_world_sync_id(RDMA_PS_UDP);
+	channel = rcm_channel_of(sync_id->pub.channel);
+	assert_int_equal(rcm_mcast_join(sync_id, &addr.sa, 0, NULL), 0);
+	rcm_fake_ucma_event_of(rcm_fake_ucma_last_handle(), RDMA_CM_EVENT_MULTICAST_JOIN, 0);
+	seen = channel->reads;
+	assert_int_equal(rcm_mcast_leave(sync_id, &addr.sa), 0);
+	assert_int_equal(rcm_channel_read_bare(channel, &seen), -EAGAIN);
+	assert_int_equal(rcm_id_new(channel, NULL, RDMA_PS_UDP, IBV_QPT_UD, &guest), 0);
+	rcm_fake_ucma_event_of(guest->handle, RDMA_CM_EVENT_ADDR_ERROR, -ENETUNREACH);
+	seen = channel->reads;
+	take_back_guest();
+	assert_int_equal(rcm_channel_read_bare(channel, &seen), -EAGAIN);
+	rcm_id_destroy(sync_id);
+}
+
 static void *join_and_wait(void *arg)
 {
 	const union rcm_sockaddr addr = group("239.0.0.1");
@@ -319,6 +343,7 @@ int main(void)
 		T(test_two_groups_are_left_one_by_one),
 		T(test_leave_takes_no_event_from_a_reader_that_was_told_of_it),
 		T(test_destroy_takes_no_event_from_a_reader_that_was_told_of_it),
+		T(test_reader_looks_again_for_what_may_have_been_taken_back),
 		T(test_join_that_waits_ends_where_its_group_is_left),
 	};
 
