@@ -338,7 +338,7 @@ static bool lie(struct answer *a, const uint8_t *msg, struct question *q)
 		return true;
 	start(a, msg, q, ns_r_noerror);
 	if ((n = rest_of(how, "delay")))
-		a->due_ms += strtoul(n, NULL, 10);
+		a->due_ms += strtoul(n, NULL, 10) + 1;	/* no less: now_ms() cuts off */
 	if ((n = rest_of(how, "ttl")))
 		ttl = (uint32_t)strtoul(n, NULL, 10);
 	if (rest_of(how, "count"))

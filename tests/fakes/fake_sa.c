@@ -103,6 +103,13 @@ static const struct rcm_fake_sa_step *take(const struct rcm_fake_sa_step *want)
 	return step;
 }
 
+static uint64_t time_of(const struct rcm_fake_sa_step *step, uint64_t now)
+{
+	if (step->ms == RCM_FAKE_SA_AT_DEADLINE)
+		return last_deadline;
+	return step->ms ? now + step->ms * RCM_NS_PER_MS : 0;
+}
+
 static int ask(struct rcm_sa *sa, const struct rcm_fake_sa_step *want, rcm_sa_done_fn *done, void *arg,
 	       struct rcm_sa_query **ret_query)
 {
@@ -120,8 +127,7 @@ static int ask(struct rcm_sa *sa, const struct rcm_fake_sa_step *want, rcm_sa_do
 	}
 	*query = (struct rcm_sa_query){ .sa = sa, .done = done, .arg = arg, .step = *step };
 	if (step->ms != RCM_FAKE_SA_NEVER)
-		rcm_timer_start(sa->loop, &query->timer, step->ms ? sa->loop->now + step->ms * RCM_NS_PER_MS : 0,
-				answer);
+		rcm_timer_start(sa->loop, &query->timer, time_of(step, sa->loop->now), answer);
 	*ret_query = query;
 	return 0;
 }

@@ -9,6 +9,7 @@
 #include "sa/sa.h"
 
 #define RCM_FAKE_SA_NEVER UINT32_MAX
+#define RCM_FAKE_SA_AT_DEADLINE (UINT32_MAX - 1)	/* of services */
 
 /* GIDs are fe80::<number>. */
 struct rcm_fake_sa_step {
@@ -23,7 +24,7 @@ struct rcm_fake_sa_step {
 
 	/* What is done. */
 	int start;			/* not 0: what the call returns */
-	uint32_t ms;			/* after so many ms; RCM_FAKE_SA_NEVER */
+	uint32_t ms;			/* after so many ms, or one of the two above */
 	int status;
 	uint16_t mad_status;
 	bool late;

@@ -5,12 +5,12 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <time.h>
 
 #include "asker.h"
 #include "base/clock.h"
 #include "base/limits.h"
 #include "fake_dns.h"
+#include "fake_time.h"
 #include "resolve/engine.h"
 #include "test.h"
 
@@ -101,11 +101,14 @@ static void test_flight_goes_on_when_one_of_its_requests_is_cancelled(void **sta
 static void test_flight_that_ran_out_of_time_is_repeated_for_who_has_more(void **state)
 {
 	(void)state;
+	rcm_fake_time_freeze();
 	start(0, "again.ms295.e110.example", 300);
 	start(1, "again.ms295.e110.example", 9000);
 	start(2, "again.ms295.e110.example", 0);
+	rcm_fake_time_leap(RCM_NS_PER_S);
 	for (unsigned i = 0; i < 3; i++)
 		assert_true(rcm_asker_wait(&askers[i]));
+	rcm_fake_time_thaw();
 	assert_int_equal(rcm_fake_dns_started(), 2);
 	assert_int_equal(askers[0].outcome.status, -ETIMEDOUT);
 	assert_in_range(askers[0].order, 0, askers[1].order - 1);
@@ -181,21 +184,11 @@ static void test_answer_that_says_no_is_kept_briefly_a_failure_is_not(void **sta
 	assert_int_equal(rcm_fake_dns_started(), 3);
 }
 
-static atomic_ullong ahead;
-
-static uint64_t clock_ahead(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * RCM_NS_PER_S + (uint64_t)ts.tv_nsec + ahead;
-}
-
 static void test_answer_that_says_no_is_kept_no_longer_than_that(void **state)
 {
 	(void)state;
 	assert_int_equal(ask(0, "late.e61.ttl100.example"), -ENODATA);
-	ahead = RCM_TTL_NEGATIVE_S * RCM_NS_PER_S;
+	rcm_fake_time_advance(RCM_TTL_NEGATIVE_S * RCM_NS_PER_S);
 	assert_int_equal(ask(1, "late.e61.ttl100.example"), -ENODATA);
 	assert_int_equal(rcm_fake_dns_started(), 2);
 }
@@ -215,7 +208,6 @@ static void test_answer_that_says_no_and_not_for_how_long_is_not_kept(void **sta
 static void test_flight_of_a_live_name_is_done_among_silent_ones(void **state)
 {
 	struct rcm_asker silent[200] = { 0 };
-	uint64_t begun;
 	char name[40];
 
 	(void)state;
@@ -223,11 +215,10 @@ static void test_flight_of_a_live_name_is_done_among_silent_ones(void **state)
 		struct rcm_question q = rcm_question_name(name);
 
 		snprintf(name, sizeof(name), "s%u.never.example", i);
+		q.deadline_ms = 0;
 		assert_int_equal(rcm_asker_start(&silent[i], &q), 0);
 	}
-	begun = rcm_clock_now();
 	assert_int_equal(ask(0, "live.example"), 0);
-	assert_true(askers[0].at - begun < 500 * RCM_NS_PER_MS);
 	for (unsigned i = 0; i < 200; i++)
 		rcm_request_cancel(silent[i].request);
 	for (unsigned i = 0; i < 200; i++) {
@@ -323,7 +314,7 @@ int main(void)
 		T(test_flight_of_a_live_name_is_done_among_silent_ones),
 	};
 
-	rcm_clock_replace(clock_ahead);
 	rcm_engine_use(&(struct rcm_backends){ .dns = &rcm_fake_dns });
+	rcm_fake_time_use();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

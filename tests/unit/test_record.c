@@ -11,6 +11,7 @@
 #include "base/sysfs.h"
 #include "fake_sa.h"
 #include "fake_sysfs.h"
+#include "fake_time.h"
 #include "resolve/answer.h"
 #include "resolve/accept.h"
 #include "resolve/engine.h"
@@ -36,6 +37,7 @@ static int setup(void **state)
 		.service = "storage", .hints.flags = RAI_SA, .port = rcm_fake_sa_gid(1),
 		.deadline_ms = RCM_DEADLINE_DEFAULT,
 	};
+	rcm_fake_time_freeze();
 	return 0;
 }
 
@@ -46,13 +48,28 @@ static int teardown(void **state)
 	rcm_asker_done(&other);
 	rcm_addrinfo_free(list);
 	list = NULL;
+	rcm_fake_time_thaw();
 	return !rcm_fake_sa_verify();
+}
+
+/* Time passes meanwhile. */
+static bool await_outcome(struct rcm_asker *of)
+{
+	bool came;
+
+	rcm_fake_time_leap(10 * RCM_NS_PER_S);
+	came = rcm_asker_wait(of);
+	rcm_fake_time_freeze();
+	return came;
 }
 
 static int ask(void)
 {
-	int status = rcm_asker_ask(&asker, &question);
+	int status;
 
+	assert_int_equal(rcm_asker_start(&asker, &question), 0);
+	assert_true(await_outcome(&asker));
+	status = asker.outcome.status;
 	assert_int_equal(rcm_asker_times(&asker), 1);
 	if (!status)
 		assert_int_equal(rcm_answer_list(asker.outcome.answer, &question.hints, asker.outcome.port,
@@ -169,7 +186,7 @@ static void test_record_lookup_that_accepts_less_is_not_shared(void **state)
 	assert_int_equal(rcm_accept_new(false, &six, 1, &question.accept), 0);
 	assert_int_equal(rcm_asker_start(&asker, &question), 0);
 	rcm_accept_put(question.accept);
-	assert_true(rcm_asker_wait(&asker) && rcm_asker_wait(&other));
+	assert_true(await_outcome(&asker) && await_outcome(&other));
 	assert_int_equal(asker.outcome.arg, 1);
 	assert_int_equal(other.outcome.arg, 2);
 }
@@ -437,15 +454,15 @@ static void test_record_back_end_is_given_the_deadline(void **state)
 	uint64_t begun = rcm_clock_now();
 
 	(void)state;
-	SCRIPT({ .port = 1, .name = "storage", .status = -EBUSY, .mad_status = 1, .ms = 98 },
+	SCRIPT({ .port = 1, .name = "storage", .status = -EBUSY, .mad_status = 1, .ms = RCM_FAKE_SA_AT_DEADLINE },
 	       { .port = 1, .name = "storage", .status = -ENOENT });
 	question.deadline_ms = 100;
 	assert_int_equal(ask(), -EBUSY);
-	assert_in_range(rcm_fake_sa_deadline(), begun + 98 * RCM_NS_PER_MS, asker.at + 5 * RCM_NS_PER_MS);
+	assert_in_range(rcm_fake_sa_deadline(), begun + 98 * RCM_NS_PER_MS, begun + 99 * RCM_NS_PER_MS);
 	question.deadline_ms = RCM_DEADLINE_DEFAULT;
 	begun = rcm_clock_now();
 	assert_int_equal(ask(), -ENOENT);
-	assert_in_range(rcm_fake_sa_deadline(), begun + 3990 * RCM_NS_PER_MS, asker.at + 4000 * RCM_NS_PER_MS);
+	assert_in_range(rcm_fake_sa_deadline(), begun + 3990 * RCM_NS_PER_MS, begun + 3999 * RCM_NS_PER_MS);
 }
 
 /* F25: equal queries are shared while in flight, and not kept. */
@@ -457,9 +474,11 @@ static void test_record_lookups_that_are_equal_are_shared_but_not_kept(void **st
 	       { .port = 1, .name = "storage", .status = -ENOENT });
 	assert_int_equal(rcm_asker_start(&other, &question), 0);
 	assert_int_equal(ask(), 0);
-	assert_true(rcm_asker_wait(&other));
+	assert_true(await_outcome(&other));
 	assert_ptr_equal(other.outcome.answer, asker.outcome.answer);
-	assert_int_equal(rcm_asker_ask(&other, &question), -ENOENT);
+	assert_int_equal(rcm_asker_start(&other, &question), 0);
+	assert_true(await_outcome(&other));
+	assert_int_equal(other.outcome.status, -ENOENT);
 }
 
 /* More destinations than a port's window: others' questions wait for no more than one window of them. */
@@ -483,7 +502,7 @@ static void test_record_lookup_leaves_room_in_line_for_others(void **state)
 	rcm_fake_sa_wait_asked(1 + RCM_SA_WINDOW);
 	usleep(20000);
 	assert_int_equal(rcm_fake_sa_asked(), 1 + RCM_SA_WINDOW);
-	assert_true(rcm_asker_wait(&asker));
+	assert_true(await_outcome(&asker));
 	assert_int_equal(asker.outcome.arg, RCM_SA_WINDOW + 4);
 }
 
@@ -498,7 +517,7 @@ static void test_record_lookup_that_ended_for_want_of_time_is_asked_on_by_others
 	assert_int_equal(rcm_asker_start(&other, &question), 0);
 	question.deadline_ms = 4000;
 	assert_int_equal(ask(), 0);
-	assert_true(rcm_asker_wait(&other));
+	assert_true(await_outcome(&other));
 }
 
 static void test_record_lookup_cancelled_cancels_all_its_queries(void **state)
@@ -511,7 +530,7 @@ static void test_record_lookup_cancelled_cancels_all_its_queries(void **state)
 	assert_int_equal(rcm_asker_start(&asker, &question), 0);
 	rcm_fake_sa_wait_asked(4);
 	rcm_request_cancel(asker.request);
-	assert_true(rcm_asker_wait(&asker));
+	assert_true(await_outcome(&asker));
 	assert_int_equal(asker.outcome.status, -ECANCELED);
 	assert_int_equal(rcm_fake_sa_cancelled(), 3);
 }
@@ -535,7 +554,7 @@ static void test_record_answers_kept_are_dropped_when_a_port_changes(void **stat
 	rcm_addrinfo_free(list);
 	port.active = false;
 	rcm_fake_sa_set_ports(&port, 1);
-	usleep(150000);	/* the ports are looked at every 100 ms */
+	rcm_fake_time_advance(150 * RCM_NS_PER_MS);	/* the ports are looked at every 100 ms */
 	assert_int_equal(ask(), 0);
 	assert_int_equal(last_byte(list->ai_dst_addr), 6);
 }
@@ -597,6 +616,7 @@ int main(int argc, char **argv)
 		T(test_record_answers_are_kept_where_configured),
 	};
 
+	rcm_fake_time_use();
 	rcm_engine_use(&(struct rcm_backends){ .sa = &rcm_fake_sa, .sa_ports = rcm_fake_sa_ports });
 	if (argc > 1 && !strcmp(argv[1], "kept"))
 		return cmocka_run_group_tests(kept, NULL, NULL);
