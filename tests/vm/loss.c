@@ -10,14 +10,18 @@
 #include <sys/wait.h>
 
 #define NEAR "10.5.0.1"
-
-enum { QPN = 0x4000 };
+#define READY "/run/loss.ready"		/* made when the connection is there */
+#define GO "/run/loss.go"		/* a FIFO: it can be read when messages are dropped */
 
 static struct rdma_conn_param param(void)
 {
 	struct rdma_conn_param all = vm_param(NULL, 0);
 
-	all.qp_num = QPN;
+	/*
+	 * A number that no other connection has: where a REQ names a queue pair of the peer's that is in use, the kernel
+	 * takes the connection that uses it for a stale one, and sends a DREQ for it on its own.
+	 */
+	all.qp_num = (uint32_t)getpid() & 0xffffff;
 	return all;
 }
 
@@ -157,12 +161,50 @@ static void test_connect_ends_when_the_reject_is_lost(void)
 	TRY(rdma_destroy_id(listener));
 }
 
+static void disconnect_in_vain(struct rdma_cm_id *id)
+{
+	struct rdma_conn_param all = param();
+	int fd;
+
+	TRY(rdma_connect(id, &all));
+	TRY(rdma_establish(id));
+	close(open(READY, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+	fd = open(GO, O_RDONLY | O_CLOEXEC);
+	CHECK(fd >= 0);
+	close(fd);
+	REFUSED(rdma_disconnect(id), ETIMEDOUT);
+	CHECK_EQ(id->event->event, RDMA_CM_EVENT_DISCONNECTED);
+}
+
+/* The server was told nothing: it was lost indeed. */
+static void expect_connected(struct rdma_cm_id *id)
+{
+	struct pollfd due = {.fd = id->channel->fd, .events = POLLIN};
+
+	CHECK_EQ(poll(&due, 1, 0), 0);
+}
+
+static void test_disconnect_ends_when_the_dreq_is_lost(void)
+{
+	struct rdma_cm_id *listener = sync_listener(), *id;
+	pid_t client = start_client(listener, disconnect_in_vain);
+	struct rdma_conn_param all = param();
+
+	id = sync_request(listener);
+	TRY(rdma_accept(id, &all));
+	end_client(client);
+	expect_connected(id);
+	TRY(rdma_destroy_id(id));
+	TRY(rdma_destroy_id(listener));
+}
+
 #define SLOW(name) {#name, name, 240}
 static const struct vm_test tests[] = {
 	{"test_accept_ends_when_the_peer_disconnects_and_its_rtu_was_lost",
 	 test_accept_ends_when_the_peer_disconnects_and_its_rtu_was_lost, 30},
 	SLOW(test_connect_and_accept_end_when_the_rep_is_lost),
 	SLOW(test_connect_ends_when_the_reject_is_lost),
+	SLOW(test_disconnect_ends_when_the_dreq_is_lost),
 };
 
 int main(int argc, char **argv)

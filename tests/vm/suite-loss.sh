@@ -25,13 +25,19 @@ layout_netns
 tc qdisc add dev n0 clsact
 ip netns exec far tc qdisc add dev n1 clsact
 
-MRA=0x0011 REJ=0x0012 REP=0x0013 RTU=0x0014
+MRA=0x0011 REJ=0x0012 REP=0x0013 RTU=0x0014 DREQ=0x0015
 loses near n0 $RTU
 loss_test test_accept_ends_when_the_peer_disconnects_and_its_rtu_was_lost
 tc filter del dev n0 ingress
 
 # The others end when the kernel has tried often enough, after more than a minute: all at once.
+rm -f /run/loss.ready /run/loss.go
+mkfifo /run/loss.go
+loss_test test_disconnect_ends_when_the_dreq_is_lost &
+wait_for 30 test -e /run/loss.ready
+loses near n0 $DREQ
 loses far n1 $MRA $REJ $REP
+[ ! -e /run/loss.ready ] || echo > /run/loss.go
 loss_test test_connect_and_accept_end_when_the_rep_is_lost &
 loss_test test_connect_ends_when_the_reject_is_lost &
 wait
