@@ -12,6 +12,7 @@
  * A run that fails is made as short as it can be, and the command that does it again is printed. Exit status 1 then.
  */
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -63,8 +64,11 @@ unsigned dice_below(struct dice *dice, unsigned limit)
 
 void model_fail(const char *format, ...)
 {
+	static pthread_mutex_t first = PTHREAD_MUTEX_INITIALIZER;
 	va_list args;
 
+	/* Not given back: the process ends with the first. */
+	pthread_mutex_lock(&first);
 	if (!progress->failed) {
 		va_start(args, format);
 		vsnprintf(progress->why, sizeof(progress->why), format, args);

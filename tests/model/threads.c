@@ -40,7 +40,7 @@ struct place {
 static struct place places[PLACES];
 static struct rdma_event_channel *roads[ROADS];
 static const unsigned taker_road[TAKERS] = { 0, 0, 1, 2 };
-static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;	/* for one at a time to be the kernel's last */
 static struct life *lives;			/* all there were */
 static const struct run *running;
 static bool kernel;
@@ -208,7 +208,9 @@ static void step_sync(void)
 	struct rdma_addrinfo *list = NULL;
 	struct rdma_cm_id *id;
 
+	pthread_mutex_lock(&making);
 	MODEL_EXPECT(!rdma_create_id(NULL, &id, NULL, RDMA_PS_TCP), "a synchronous id: errno %d", errno);
+	pthread_mutex_unlock(&making);
 	MODEL_EXPECT(!rdma_resolve_addrinfo(id, "ms1.a2.slow", "1", NULL), "synchronous: errno %d", errno);
 	MODEL_EXPECT(!rdma_query_addrinfo(id, &list) && list, "synchronous: no results");
 	rdma_freeaddrinfo(list);
@@ -243,7 +245,6 @@ static void *worker_run(void *arg)
 
 		if (running->out && running->out[step])
 			continue;
-		progress->step = running->steps - 1;
 		if (!dice_below(&dice, 12)) {
 			step_alone(place, &dice);
 			continue;
@@ -347,6 +348,7 @@ void threads_run(const struct run *run)
 	pthread_t workers[WORKERS], takers[TAKERS];
 
 	running = run;
+	progress->step = run->steps - 1;
 	begin();
 	for (unsigned i = 0; i < TAKERS; i++)
 		MODEL_EXPECT(!pthread_create(&takers[i], NULL, taker_run, (void *)(uintptr_t)&taker_road[i]), "no thread");
