@@ -2,10 +2,10 @@
 # A door to Meson: "make help" lists what there is.
 
 BUILD ?= build
-export BUILD PREFIX LIBDIR DESTDIR
+export BUILD PREFIX LIBDIR DESTDIR TIME
 # What root builds in a user's clone is the user's: every recipe goes through scripts/owned.
 
-.PHONY: all help deps check test check-vm check-arch demo bench bench-vm install uninstall clean
+.PHONY: all help deps check test fuzz check-vm check-arch demo bench bench-vm install uninstall clean
 
 all:
 	@scripts/owned scripts/build
@@ -15,6 +15,7 @@ help:
 	@echo 'make demo        shows what it does, on real servers in namespaces of their own'
 	@echo 'make test        the tests, in a plain build'
 	@echo 'make check       every test, also under the sanitizers'
+	@echo 'make fuzz        searches for inputs that do harm, TIME=60 seconds a target'
 	@echo 'make check-vm    the tests in guests with Soft-RoCE'
 	@echo 'make check-arch  the unit tests on other processors, emulated'
 	@echo 'make bench       its speed; make bench-vm: in guests'
@@ -31,6 +32,9 @@ check:
 
 test:
 	@scripts/owned scripts/check -q
+
+fuzz:
+	@scripts/owned scripts/fuzz
 
 check-vm:
 	@scripts/owned tests/vm/run
