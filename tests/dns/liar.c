@@ -33,6 +33,14 @@
  *   sulk[-X]		as silent by UDP; TCP connections closed 300 ms later without an answer
  *   half[-X]		truncated, and TCP connections closed in the middle of the answer
  *   twice[-X]		as live, twice
+ *   elsewhere[-X]	as live, by UDP from another address
+ *   echo[-X]		the question itself
+ *   chain-N		N aliases, and the address of the last in front of them, which stand the wrong way round
+ *   loop[-X]		two aliases of each other
+ *   badvers[-X]	an EDNS version that isn't spoken, to who sends EDNS; as live to others
+ *   othertype[-X]	a record of the other family
+ *   badlength[-X]	a record whose length is one too many
+ *   junk[-X]		truncated, and over TCP an empty message and rubbish in front of the answer
  *   chaos-N		one of all these, the same for the same N, and maybe some octets changed or cut off
  *   count-N		A 10.x.y.z: the number of questions before this one (of TCP: connections)
  *
@@ -81,6 +89,7 @@ static TAILQ_HEAD(answers, answer) late = TAILQ_HEAD_INITIALIZER(late);
 static uint8_t dropped[DROP_SLOTS];
 static uint8_t ports[1 << 16];		/* questions for "once" from each */
 static uint32_t asked;
+static int elsewhere;			/* a socket of another address */
 
 static uint64_t now_ms(void)
 {
@@ -184,6 +193,59 @@ static void add_behind(struct answer *a, const struct question *q)
 	add_record(a, ns_t_cname, 60, target, sizeof(target));
 }
 
+/* Name i of a chain, whose first is the one asked for; the others are letters in its domain. */
+static void add_chained(struct answer *a, unsigned i)
+{
+	uint8_t *p = a->bytes + a->len;
+	const uint8_t name[] = { 1, (uint8_t)('a' + i), 0xc0, (uint8_t)(HEAD_LEN + 1 + a->bytes[HEAD_LEN]) };
+
+	if (i)
+		memcpy(p, name, sizeof(name));
+	else
+		memcpy(p, (const uint8_t[]){ 0xc0, HEAD_LEN }, 2);
+	a->len += i ? sizeof(name) : 2;
+}
+
+static void add_alias(struct answer *a, unsigned from, unsigned to)
+{
+	static const uint8_t fixed[] = { 0, ns_t_cname, 0, ns_c_in, 0, 0, 0, 60, 0 };
+	size_t size;
+
+	add_chained(a, from);
+	memcpy(a->bytes + a->len, fixed, sizeof(fixed));
+	a->len += sizeof(fixed) + 1;
+	size = a->len;
+	add_chained(a, to);
+	a->bytes[size - 1] = (uint8_t)(a->len - size);
+	a->bytes[7]++;
+}
+
+static void add_chain(struct answer *a, const struct question *q, unsigned count)
+{
+	const uint8_t data[16] = { 0x20, 0x01, 0x0d, 0xb8, [15] = 5 };
+	const uint8_t size = q->type == ns_t_a ? 4 : 16;
+	const uint8_t fixed[] = { 0, (uint8_t)q->type, 0, ns_c_in, 0, 0, 0, 60, 0, size };
+
+	count = count < 25 ? count : 25;
+	add_chained(a, count);
+	memcpy(a->bytes + a->len, fixed, sizeof(fixed));
+	memcpy(a->bytes + a->len + sizeof(fixed), data, size);
+	a->len += sizeof(fixed) + size;
+	a->bytes[7]++;
+	while (count--)
+		add_alias(a, count, count + 1);
+}
+
+/* In the OPT record are the upper bits of the code. */
+static void add_badvers(struct answer *a)
+{
+	static const uint8_t opt[] = { 0, 0, ns_t_opt, 4, 0xd0, 1, 0, 0, 0, 0, 0 };
+
+	memcpy(a->bytes + a->len, opt, sizeof(opt));
+	a->len += sizeof(opt);
+	a->bytes[11]++;
+}
+
 static void add_live(struct answer *a, const struct question *q, uint32_t ttl)
 {
 	static const uint8_t v4[4] = { 192, 0, 2, 5 };
@@ -273,7 +335,12 @@ static void lie_by_form(struct answer *a, const struct question *q, const char *
 		a->len = q->end;
 		a->bytes[3] |= ns_r_formerr;
 		a->bytes[7] = 0;
-	} else if (!q->tcp && (rest_of(how, "pieces") || rest_of(how, "hangup") || rest_of(how, "half"))) {
+	} else if (rest_of(how, "othertype")) {
+		a->bytes[q->end + 3] = q->type == ns_t_a ? ns_t_aaaa : ns_t_a;
+	} else if (rest_of(how, "badlength")) {
+		a->bytes[q->end + 11]++;
+	} else if (!q->tcp && (rest_of(how, "pieces") || rest_of(how, "hangup") || rest_of(how, "half") ||
+			       rest_of(how, "junk"))) {
 		a->len = q->end;
 		a->bytes[2] |= 0x02;
 		a->bytes[7] = 0;
@@ -293,7 +360,9 @@ static const char *choose(const char *n, uint16_t type, uint32_t *seed)
 	static const char *const all[] = {
 		"live", "nxdomain", "servfail", "refused", "formerr", "notimp", "nodata", "delay-20", "silent", "trunc",
 		"tcp", "wrongid", "wrongname", "garbage", "short", "many-40", "many-2000", "padded", "behind", "lame",
-		"noquestion", "shy", "pieces", "hangup", "half", "twice", "live", "live", "live", "live", "live", "live",
+		"noquestion", "shy", "pieces", "hangup", "half", "twice", "elsewhere", "echo", "chain-9", "loop", "badvers",
+		"othertype", "badlength", "junk", "soa-60", "aonly", "drop-1", "once", "sulk", "live", "live", "live", "live",
+		"live", "live", "live", "live", "live", "live", "live", "live", "live",
 	};
 
 	*seed = (uint32_t)strtoul(n, NULL, 10) * 2654435761u + type;
@@ -325,6 +394,8 @@ static bool lie(struct answer *a, const uint8_t *msg, struct question *q)
 
 		how = live ? "live" : n;
 	}
+	if (rest_of(how, "badvers") && !q->edns)
+		how = "live";
 	if (q->tcp && rest_of(how, "sulk"))
 		usleep(SULK_US);
 	if (rest_of(how, "silent") || rest_of(how, "sulk") || (q->tcp && rest_of(how, "trunc")))
@@ -347,6 +418,14 @@ static bool lie(struct answer *a, const uint8_t *msg, struct question *q)
 		add_many(a, q, (unsigned)strtoul(n, NULL, 10));
 	else if (rest_of(how, "behind"))
 		add_behind(a, q);
+	else if ((n = rest_of(how, "chain")))
+		add_chain(a, q, (unsigned)strtoul(n, NULL, 10));
+	else if (rest_of(how, "loop"))
+		add_alias(a, 0, 1), add_alias(a, 1, 0);
+	else if (rest_of(how, "badvers"))
+		add_badvers(a);
+	else if (rest_of(how, "echo"))
+		a->bytes[2] &= 0x7f;
 	else
 		add_live(a, q, ttl);
 	lie_by_form(a, q, how);
@@ -362,7 +441,7 @@ static void send_due(int fd)
 
 	while ((a = TAILQ_FIRST(&late)) && a->due_ms <= now_ms()) {
 		for (int i = 0; i <= !!rest_of(a->how, "twice"); i++)
-			sendto(fd, a->bytes, a->len, 0, (struct sockaddr *)&a->to, a->to_len);
+			sendto(rest_of(a->how, "elsewhere") ? elsewhere : fd, a->bytes, a->len, 0, (struct sockaddr *)&a->to, a->to_len);
 		TAILQ_REMOVE(&late, a, entry);
 		free(a);
 	}
@@ -423,6 +502,8 @@ static bool serve_stream(int fd)
 		return false;
 	length[0] = (uint8_t)(a.len >> 8);
 	length[1] = (uint8_t)a.len;
+	if (rest_of(a.how, "junk"))
+		send(fd, "\0\0\0\5rubb", 8, MSG_NOSIGNAL), send(fd, "i", 1, MSG_NOSIGNAL);
 	send(fd, length, sizeof(length), MSG_MORE | MSG_NOSIGNAL);
 	piece = rest_of(a.how, "pieces") ? 1 : a.len;
 	if (rest_of(a.how, "half"))
@@ -478,6 +559,7 @@ int main(int argc, char **argv)
 		errx(2, "usage: liar ADDRESS [PORT]");
 	signal(SIGCHLD, SIG_IGN);
 	fds[0].fd = open_socket(argv[1], port, SOCK_DGRAM);
+	elsewhere = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	fds[1].fd = open_socket(argv[1], port, SOCK_STREAM);
 	for (;;) {
 		int wait = -1;

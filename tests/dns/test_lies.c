@@ -54,6 +54,16 @@ static void test_f4_source_each_failure_has_its_own_status(void **state)
 		{ "half", -EAGAIN, EAI_AGAIN,
 		  "name server 127.0.0.5 sent a truncated answer, and can't be reached by TCP" },
 		{ "lame", -EIO, EAI_AGAIN, "name server 127.0.0.5 knows nothing of that name, and asks nobody" },
+		{ "soa-60", -ENOENT, EAI_NONAME, "name server 127.0.0.5 says that there is no such name" },
+		{ "echo", -ETIMEDOUT, EAI_AGAIN, "name server 127.0.0.5 did not answer in time" },
+		{ "elsewhere", -ETIMEDOUT, EAI_AGAIN, "name server 127.0.0.5 did not answer in time" },
+		{ "chain-9", 0, 0, "" },
+		{ "chain-25", 0, 0, "" },
+		{ "loop", -ENODATA, EAI_NODATA, "name server 127.0.0.5 has no address" },
+		{ "badvers", 0, 0, "" },
+		{ "othertype", -ENODATA, EAI_NODATA, "name server 127.0.0.5 has no address" },
+		{ "badlength", -EIO, EAI_FAIL, "name server 127.0.0.5 sent a malformed answer" },
+		{ "junk", 0, 0, "" },
 		{ "noquestion", -ETIMEDOUT, EAI_AGAIN, "name server 127.0.0.5 did not answer in time" },
 	};
 	enum { ROWS = sizeof(rows) / sizeof(*rows) };
