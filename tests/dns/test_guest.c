@@ -191,66 +191,6 @@ static void test_file_changed_before_a_call_is_seen_by_that_call(void **state)
 
 /* TSan refuses threads in the child of a threaded process. */
 #ifndef __SANITIZE_THREAD__
-enum { CHILDREN = 100, LOAD = 20 };
-
-/* What was under way starts again in it, beside names of its own. No assertion: it is not to go on with other tests. */
-static void live_as_child(unsigned number)
-{
-	struct rdma_event_channel *channel;
-	struct rdma_cm_event *event;
-	struct rdma_cm_id *id;
-	char name[64];
-
-	signal(SIGSEGV, SIG_DFL);
-	signal(SIGABRT, SIG_DFL);
-	alarm(30);
-	channel = rdma_create_event_channel();
-	if (!channel || rdma_create_id(channel, &id, NULL, RDMA_PS_TCP))
-		_exit(1);
-	for (unsigned i = 0; i < 3; i++) {
-		snprintf(name, sizeof(name), "live-%u-%u.liar.test", number, i);
-		if (rdma_resolve_addrinfo(id, name, NULL, NULL) || rdma_get_cm_event(channel, &event))
-			_exit(2);
-		if (event->status)
-			_exit(3);
-		rdma_ack_cm_event(event);
-	}
-	_exit(0);
-}
-
-static void test_children_forked_while_names_are_in_flight_live_and_resolve(void **state)
-{
-	struct user *load = calloc(LOAD, sizeof(*load));
-	pid_t children[CHILDREN];
-	char name[64];
-	int status;
-
-	(void)state;
-	/* The server is a busy one: no name is to fail for that. */
-	user_write(RESOLV, "nameserver 127.0.0.5\noptions timeout:3 attempts:5\n");
-	for (unsigned c = 0; c < CHILDREN; c++) {
-		for (unsigned i = 0; i < LOAD; i++) {
-			if (load[i].id && !load[i].done)
-				continue;
-			snprintf(name, sizeof(name), "delay-%u-%u-%u.liar.test", 1 + i % 20, c, i);
-			user_start(&load[i], name, NULL, NULL);
-		}
-		children[c] = fork();
-		assert_true(children[c] >= 0);
-		if (!children[c])
-			live_as_child(c);
-		user_wait(&load[c % LOAD], 10);
-	}
-	for (unsigned c = 0; c < CHILDREN; c++) {
-		assert_int_equal(waitpid(children[c], &status, 0), children[c]);
-		assert_int_equal(status, 0);
-	}
-	for (unsigned i = 0; i < LOAD; i++) {
-		assert_true(user_wait(&load[i], 20000));
-		user_destroy(&load[i]);
-	}
-	free(load);
-}
 /* ---- What the parent's threads wait for is none of the child's business ---- */
 
 enum { BIG_STACK = 64 << 20 };
@@ -360,7 +300,6 @@ int main(void)
 		T(test_slow_answer_does_not_hide_what_the_hosts_file_says_since),
 		T(test_file_changed_before_a_call_is_seen_by_that_call),
 #ifndef __SANITIZE_THREAD__
-		T(test_children_forked_while_names_are_in_flight_live_and_resolve),
 		T(test_fork_beside_a_thread_in_getaddrinfo_leaves_its_stack_alone),
 		T(test_fork_child_that_asks_for_itself_shows_nothing_on_its_parents_channel),
 #endif

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Forks while thousands of names are in flight: no child dies, hangs or finds anything of its own touched, and the parent
+ * goes on. Server: liar. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../unit/test.h"
+#include "user.h"
+
+enum { LOAD = 2000, CHILDREN = 100, FILES = 32, BLOCKS = 256, CHILD_S = 60 };
+
+/* ---- A child. No assertion: it is not to go on with other tests ---- */
+
+static struct { dev_t dev; ino_t ino; } opened[FILES];
+
+/* As daemons do: what the parent had is closed, and its numbers become files of the child's. */
+static bool open_files(void)
+{
+	char path[128];
+	struct stat st;
+	int fd;
+
+	if (close_range(3, ~0U, 0))
+		return false;
+	for (int i = 0; i < FILES; i++) {
+		snprintf(path, sizeof(path), "%s/child-%d-%d", getenv("RAI_WORLD_DIR"), (int)getpid(), i);
+		fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+		if (fd != 3 + i || unlink(path) || fstat(fd, &st))
+			return false;
+		opened[i].dev = st.st_dev;
+		opened[i].ino = st.st_ino;
+	}
+	return true;
+}
+
+/* And nothing was written to them. */
+static bool are_files_untouched(void)
+{
+	struct stat st;
+
+	for (int i = 0; i < FILES; i++)
+		if (fstat(3 + i, &st) || st.st_dev != opened[i].dev || st.st_ino != opened[i].ino || st.st_size)
+			return false;
+	return true;
+}
+
+/* A heap that was left broken is found out by who uses it. */
+static bool allocate(unsigned seed)
+{
+	static unsigned char *blocks[BLOCKS];
+
+	for (int i = 0; i < 20 * BLOCKS; i++) {
+		unsigned at = (unsigned)rand_r(&seed) % BLOCKS, size = 1 + (unsigned)rand_r(&seed) % 3000;
+
+		if (blocks[at] && blocks[at][0] != (unsigned char)at)
+			return false;
+		free(blocks[at]);
+		blocks[at] = malloc(size);
+		if (!blocks[at])
+			return false;
+		memset(blocks[at], (int)at, size);
+	}
+	return true;
+}
+
+static int resolve_own(unsigned number)
+{
+	struct rdma_event_channel *channel = rdma_create_event_channel();
+	struct rdma_cm_event *event;
+	struct rdma_cm_id *id;
+	char name[64];
+
+	if (!channel || rdma_create_id(channel, &id, NULL, RDMA_PS_TCP))
+		return 11;
+	for (unsigned i = 0; i < 3; i++) {
+		snprintf(name, sizeof(name), "live-%u-%u.liar.test", number, i);
+		if (rdma_resolve_addrinfo(id, name, NULL, NULL) || rdma_get_cm_event(channel, &event))
+			return 12;
+		if (event->status)
+			return 13;
+		rdma_ack_cm_event(event);
+	}
+	rdma_destroy_id(id);
+	rdma_destroy_event_channel(channel);
+	return 0;
+}
+
+/* What was in flight at the fork comes to the child, too, where it goes on with the channel. */
+static int take_inherited(void)
+{
+	struct pollfd pfd = { .fd = user_channel->fd, .events = POLLIN };
+	struct rdma_cm_event *event;
+
+	for (int taken = 0; taken < 10;) {
+		if (rdma_get_cm_event(user_channel, &event)) {
+			if (errno != EAGAIN)
+				return 21;
+			poll(&pfd, 1, 1000);
+			continue;
+		}
+		if (event->event == RDMA_CM_EVENT_ADDRINFO_RESOLVED)
+			taken++;
+		rdma_ack_cm_event(event);
+	}
+	return 0;
+}
+
+static void live_as_child(unsigned number)
+{
+	int ret = 0;
+
+	signal(SIGSEGV, SIG_DFL);
+	signal(SIGABRT, SIG_DFL);
+	alarm(CHILD_S * SLOW);
+	if (!allocate(number))
+		_exit(1);
+	if (number % 3 == 0)
+		ret = take_inherited();
+	else if (number % 3 == 1 && !open_files())
+		ret = 2;
+	if (!ret)
+		ret = resolve_own(number);
+	if (!ret && number % 3 == 1 && !are_files_untouched())
+		ret = 3;
+	if (!ret && !allocate(number + 1))
+		ret = 4;
+	_exit(ret);
+}
+
+/* ---- The parent ---- */
+
+static void start_load(struct user *load, unsigned round)
+{
+	char name[64];
+
+	for (unsigned i = 0; i < LOAD; i++) {
+		if (load[i].id && !load[i].done)
+			continue;
+		snprintf(name, sizeof(name), "delay-%u-%u-%u.liar.test", 1 + i % 200, round, i);
+		user_start(&load[i], name, NULL, NULL);
+	}
+}
+
+static void test_fork_with_thousands_of_names_in_flight_leaves_children_that_live_and_resolve(void **state)
+{
+	struct user *load = calloc(LOAD, sizeof(*load));
+	pid_t children[CHILDREN];
+	int status, failed = 0;
+
+	(void)state;
+	assert_non_null(load);
+	/* The server is a busy one: no name is to fail for that. */
+	user_write("/etc/resolv.conf", "nameserver 127.0.0.5\noptions timeout:30 attempts:5\n");
+	for (unsigned c = 0; c < CHILDREN; c++) {
+		start_load(load, c);
+		fflush(NULL);
+		children[c] = fork();
+		assert_true(children[c] >= 0);
+		if (!children[c])
+			live_as_child(c);
+		user_wait(&load[c % LOAD], 10);
+		/* Some at a time. */
+		if (c >= 8 && waitpid(children[c - 8], &status, 0) == children[c - 8] && status && ++failed)
+			print_error("child %u: status %x\n", c - 8, status);
+	}
+	for (unsigned c = CHILDREN - 8; c < CHILDREN; c++) {
+		assert_int_equal(waitpid(children[c], &status, 0), children[c]);
+		if (status && ++failed)
+			print_error("child %u: status %x\n", c, status);
+	}
+	assert_int_equal(failed, 0);
+	for (unsigned i = 0; i < LOAD; i++) {
+		assert_true(user_wait(&load[i], CHILD_S * 1000 * SLOW));
+		assert_int_equal(load[i].status, 0);
+		user_destroy(&load[i]);
+	}
+	free(load);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_fork_with_thousands_of_names_in_flight_leaves_children_that_live_and_resolve),
+	};
+	int failed;
+
+#ifdef __SANITIZE_THREAD__
+	return 77;		/* TSan refuses threads in the child of a threaded process. */
+#endif
+	user_open();
+	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	user_close();
+	return failed;
+}
