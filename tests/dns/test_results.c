@@ -184,6 +184,39 @@ static void test_f38_resolve_by_hosts_order_and_search_as_getaddrinfo(void **sta
 	user_destroy(&u);
 }
 
+/* F12: what is a number and what is none, in which family, with which scope. */
+static void test_f12_results_of_odd_literals_as_getaddrinfo(void **state)
+{
+	static const char *const texts[] = {
+		"127.0.0.1", "127.1", "0x7f.1", "0177.0.0.1", "010.0.0.1", "1.2.3", "1.2", "1", "0", "4294967295",
+		"4294967296", "256.1.1.1", "1.2.3.256", "1.2.3.4.5", "1.2.3.4 ", " 1.2.3.4", "1.2.3.4x", "1..2.3", "1.2.3.",
+		"0x", "0xffffffff", "08.1.1.1", "0x7f000001", "127.0.0.0x1", "255.255.255.255", "0.0.0.0", "224.0.0.1", "1e1",
+		"1.2.3.4%rai0", "+1.2.3.4", "-1", "::", "::1", "1::2::3", "::ffff:1.2.3.4", "::1.2.3.4", "::ffff:1.2.3.256",
+		"fe80::1", "fe80::1%rai0", "fe80::1%lo", "fe80::1%1", "fe80::1%99999", "fe80::1%nosuch", "fe80::1%",
+		"2001:db8::1%rai0", "2001:db8::1%1", "ff02::1%rai0", "ff02::1%2", "::1%lo", "[::1]", "::1 ", "2001:DB8::A",
+		"2001:0db8:0:0:0:0:0:1", "2001:db8::1/64", "1:2:3:4:5:6:7:8", "1:2:3:4:5:6:7:8:9", "1:2:3:4:5:6:1.2.3.4",
+		":::", ":", "::g", "0:0:0:0:0:0:0:0", "00000::1",
+	};
+	static const int families[] = { AF_UNSPEC, AF_INET, AF_INET6 };
+	struct user u = { 0 };
+	char theirs[USER_TEXT];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+		for (int j = 0; j < 3; j++) {
+			const struct rdma_addrinfo hints = { .ai_family = families[j] };
+
+			libc_text(texts[i], families[j], theirs, sizeof(theirs));
+			user_start(&u, texts[i], NULL, &hints);
+			assert_true(user_wait(&u, 30000));
+			if (strcmp(u.status ? "" : u.text, theirs))
+				print_error("\"%s\", family %d: status %d\n", texts[i], families[j], u.status);
+			assert_string_equal(u.status ? "" : u.text, theirs);
+		}
+	}
+	user_destroy(&u);
+}
+
 /* Equal lookups in flight share one question, and the answer is kept for its TTL. */
 static void test_results_equal_lookups_ask_once_and_kept_answers_not_at_all(void **state)
 {
@@ -247,6 +280,7 @@ int main(void)
 		cmocka_unit_test_setup(test_results_wanted_family_only_as_getaddrinfo, with_nsd),
 		cmocka_unit_test_setup(test_f37_resolve_after_resolv_conf_changed_asks_the_new_server, with_nsd),
 		cmocka_unit_test_setup(test_f38_resolve_by_hosts_order_and_search_as_getaddrinfo, with_nsd),
+		cmocka_unit_test_setup(test_f12_results_of_odd_literals_as_getaddrinfo, with_nsd),
 		cmocka_unit_test_setup(test_results_equal_lookups_ask_once_and_kept_answers_not_at_all, with_liar),
 		cmocka_unit_test_setup(test_results_no_such_name_is_kept_if_its_zone_says_so, with_liar),
 	};
