@@ -80,6 +80,7 @@ struct rcm_engine {
 	struct rcm_sa_client sa[RCM_SA_CLIENTS];
 	struct rcm_ports_seen ports_seen;
 	struct rcm_publisher publisher;
+	unsigned sa_hosts;			/* paths in the last answer with those to all hosts; 0: none yet */
 	struct rcm_waiters reading, naming;
 	struct rcm_flight *flights;		/* by key */
 	LIST_HEAD(, rcm_flight) older;		/* that nobody joins any more */

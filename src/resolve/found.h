@@ -22,6 +22,7 @@ struct rcm_found {
 	struct ibv_path_data data;
 	struct rcm_rank rank;			/* when the list is made */
 	const struct rcm_found *also;		/* the same, and a path to it, through another port */
+	bool asked;				/* for its path, alone or in a table that is awaited */
 	struct rcm_paths *paths;		/* who asks for its path */
 	struct rcm_sa_query *query;		/* for it; NULL: not under way */
 };

@@ -44,6 +44,7 @@ void rcm_record_free(struct rcm_record_lookup *lookup)
 {
 	if (!lookup)
 		return;
+	rcm_paths_free(&lookup->paths);
 	rcm_found_done(&lookup->found);
 	rcm_accept_put(lookup->accept);
 	free(lookup);
@@ -245,7 +246,7 @@ static int record_lookup_new(struct rcm_flight *flight, const struct rcm_request
 	rcm_found_init(&lookup->found);
 	lookup->paths = (struct rcm_paths){ .client = *client, .traffic_class = request->traffic_class,
 					    .deadline = backend_deadline(request, engine->loop.now),
-					    .changed = paths_changed };
+					    .changed = paths_changed, .hosts = &engine->sa_hosts };
 	if (!request->by_id)
 		snprintf(lookup->service, sizeof(lookup->service), "%s", request->service);
 	lookup->ports = (unsigned)ports;

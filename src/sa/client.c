@@ -174,18 +174,46 @@ static void client_service_done(struct rcm_link_txn *txn, const struct rcm_txn_o
 	free(records);
 }
 
+static bool paths_match(const struct rcm_sa_path_query *query, const struct rcm_wire_answer *answer)
+{
+	for (size_t i = 0; i < answer->count; i++)
+		if (!rcm_wire_path_matches(query, answer->records + i * answer->stride))
+			return false;
+	return true;
+}
+
+/* One after the other, whatever the SA has between them; NULL without memory. */
+static uint8_t (*paths_pack(const struct rcm_wire_answer *answer))[RCM_PATH_RECORD_SIZE]
+{
+	uint8_t (*packed)[RCM_PATH_RECORD_SIZE] = calloc(answer->count, sizeof(*packed));
+
+	for (size_t i = 0; packed && i < answer->count; i++)
+		memcpy(packed[i], answer->records + i * answer->stride, sizeof(*packed));
+	return packed;
+}
+
 static void client_path_done(struct rcm_link_txn *txn, const struct rcm_txn_outcome *outcome)
 {
 	struct rcm_sa_query *query = rcm_container(txn, struct rcm_sa_query, txn);
+	struct rcm_sa_answer answer = { .count = (unsigned)outcome->answer.count,
+					.total = (unsigned)outcome->answer.count,
+					.paths = (const uint8_t (*)[64])outcome->answer.records };
+	uint8_t (*packed)[RCM_PATH_RECORD_SIZE] = NULL;
 
-	if (outcome->status)
+	if (outcome->status) {
 		tell_failure(query, outcome);
-	else if (!rcm_wire_path_matches(&query->path, outcome->answer.records))
-		client_tell(query, &(struct rcm_sa_answer){ .status = -EIO,
-						     .text = "the SA sent a path not asked for" });
-	else
-		client_tell(query, &(struct rcm_sa_answer){ .count = 1, .total = 1,
-						     .paths = (const uint8_t (*)[64])outcome->answer.records });
+		return;
+	}
+	if (!paths_match(&query->path, &outcome->answer)) {
+		answer = (struct rcm_sa_answer){ .status = -EIO, .text = "the SA sent a path not asked for" };
+	} else if (outcome->answer.stride != RCM_PATH_RECORD_SIZE) {
+		packed = paths_pack(&outcome->answer);
+		answer.paths = (const uint8_t (*)[64])packed;
+		if (!packed)
+			answer = (struct rcm_sa_answer){ .status = -ENOMEM };
+	}
+	client_tell(query, &answer);
+	free(packed);
 }
 
 static void client_publish_done(struct rcm_link_txn *txn, const struct rcm_txn_outcome *outcome)

@@ -50,6 +50,7 @@ struct rcm_sa_service_query {
 
 struct rcm_sa_path_query {
 	struct rcm_gid port;		/* GID of the local port: source of the path and way to the SA */
+	bool to_all;			/* to each port that there is one to, in one answer; dgid isn't looked at */
 	struct rcm_gid dgid;
 	uint16_t pkey;			/* host order; 0: of any partition that both ends share */
 	uint64_t service_id;		/* host order; 0: left out */
@@ -107,7 +108,8 @@ struct rcm_sa_ops {
 	int (*open)(struct rcm_loop *loop, struct rcm_sa **ret_sa);
 
 	/* Start a query: 0, and done is called once, never before the call returned; or -errno and it is not called.
-	 * *ret_query is valid until done is called or cancel() was. -EACCES, -ENODEV: the port can't be used. */
+	 * *ret_query is valid until done is called or cancel() was. -EACCES, -ENODEV: the port can't be used;
+	 * -EOPNOTSUPP: a path to all can't be asked for. */
 	int (*service)(struct rcm_sa *sa, const struct rcm_sa_service_query *query, rcm_sa_done_fn *done, void *arg,
 		       struct rcm_sa_query **ret_query);
 	int (*path)(struct rcm_sa *sa, const struct rcm_sa_path_query *query, rcm_sa_done_fn *done, void *arg,

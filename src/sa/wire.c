@@ -94,12 +94,17 @@ void rcm_wire_publish(const struct rcm_sa_publication *publication, uint8_t mad[
 void rcm_wire_ask_path(const struct rcm_sa_path_query *query, uint8_t mad[RCM_MAD_SIZE])
 {
 	/* As the kernel asks for a connection's path, so that a policy of the fabric gives both the same one. */
-	uint64_t mask = PATH_DGID | PATH_SGID | PATH_TRAFFIC_CLASS | PATH_REVERSIBLE | PATH_NUMBER |
-			(query->pkey ? PATH_PKEY : 0) | (query->service_id ? PATH_SERVICE_ID : 0);
-	struct rcm_writer w = header_write(mad, RCM_SA_GET, RCM_SA_PATH_RECORD, mask);
+	uint64_t mask = PATH_SGID | PATH_TRAFFIC_CLASS | PATH_REVERSIBLE | PATH_NUMBER |
+			(query->to_all ? 0 : PATH_DGID) | (query->pkey ? PATH_PKEY : 0) |
+			(query->service_id ? PATH_SERVICE_ID : 0);
+	enum rcm_wire_method method = query->to_all ? RCM_SA_GET_TABLE : RCM_SA_GET;
+	struct rcm_writer w = header_write(mad, method, RCM_SA_PATH_RECORD, mask);
 
 	rcm_write_u64(&w, query->service_id);
-	rcm_write_bytes(&w, query->dgid.raw, sizeof(query->dgid.raw));
+	if (query->to_all)
+		rcm_write_zeros(&w, sizeof(query->dgid.raw));
+	else
+		rcm_write_bytes(&w, query->dgid.raw, sizeof(query->dgid.raw));
 	rcm_write_bytes(&w, query->port.raw, sizeof(query->port.raw));
 	rcm_write_zeros(&w, 2 + 2 + 4);		/* DLID, SLID, flow label and hop limit */
 	rcm_write_u8(&w, query->traffic_class);
@@ -269,7 +274,7 @@ bool rcm_wire_path_matches(const struct rcm_sa_path_query *query, const uint8_t 
 {
 	uint16_t differs = u16_at(bytes, AT_PATH_PKEY) ^ query->pkey;
 
-	return !memcmp(bytes + AT_PATH_DGID, query->dgid.raw, sizeof(query->dgid.raw)) &&
+	return (query->to_all || !memcmp(bytes + AT_PATH_DGID, query->dgid.raw, sizeof(query->dgid.raw))) &&
 	       !memcmp(bytes + AT_PATH_SGID, query->port.raw, sizeof(query->port.raw)) &&
 	       (!query->pkey || !(differs & PKEY_NUMBER)) && bytes[AT_PATH_REVERSIBLE] & 0x80;
 }

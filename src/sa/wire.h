@@ -43,7 +43,7 @@ enum rcm_wire_attribute { RCM_SA_CLASS_PORT_INFO = 0x01, RCM_SA_SERVICE_RECORD =
 void rcm_wire_ask(enum rcm_wire_method method, enum rcm_wire_attribute attribute, uint64_t mask, const void *record,
 		  size_t len, uint8_t mad[RCM_MAD_SIZE]);
 
-/* GetTable(ServiceRecord), Set or Delete of one, and Get(PathRecord). */
+/* GetTable(ServiceRecord), Set or Delete of one; Get(PathRecord), or to all GetTable(PathRecord). */
 void rcm_wire_ask_service(const struct rcm_sa_service_query *query, uint8_t mad[RCM_MAD_SIZE]);
 void rcm_wire_publish(const struct rcm_sa_publication *publication, uint8_t mad[RCM_MAD_SIZE]);
 void rcm_wire_ask_path(const struct rcm_sa_path_query *query, uint8_t mad[RCM_MAD_SIZE]);
@@ -70,5 +70,6 @@ void rcm_wire_service_record(const uint8_t bytes[RCM_SERVICE_RECORD_SIZE], struc
 /* Whether the record is one that the query asked for. */
 bool rcm_wire_service_matches(const struct rcm_sa_service_query *query, const uint8_t bytes[RCM_SERVICE_RECORD_SIZE]);
 
-/* Whether the path is one that the query asked for: its ends, its partition (the membership bit aside), reversible. */
+/* Whether the path is one that the query asked for: its ends (to all: its source), its partition (the membership bit
+ * aside), reversible. */
 bool rcm_wire_path_matches(const struct rcm_sa_path_query *query, const uint8_t bytes[RCM_PATH_RECORD_SIZE]);

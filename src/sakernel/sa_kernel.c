@@ -353,8 +353,12 @@ static int kernel_service(struct rcm_sa *sa, const struct rcm_sa_service_query *
 static int kernel_path(struct rcm_sa *sa, const struct rcm_sa_path_query *asked, rcm_sa_done_fn *done, void *arg,
 		       struct rcm_sa_query **ret_query)
 {
-	struct rcm_sa_query *query = kernel_query_new(sa, done, arg);
+	struct rcm_sa_query *query;
 
+	/* It asks for what an id needs, one path. */
+	if (asked->to_all)
+		return -EOPNOTSUPP;
+	query = kernel_query_new(sa, done, arg);
 	if (!query)
 		return -ENOMEM;
 	query->q.by_path = true;

@@ -11,7 +11,7 @@
 #include "base/container.h"
 #include "loop/timer.h"
 
-enum { STEPS_MAX = 64 };
+enum { STEPS_MAX = 128 };
 
 struct rcm_sa {
 	struct rcm_loop *loop;
@@ -70,6 +70,11 @@ static void answer(struct rcm_timer *timer)
 		.services = step.many ? step.many : step.services, .paths = path,
 	};
 
+	if (step.paths) {
+		a.count = a.total = step.count;
+		a.paths = step.paths;
+	}
+
 	query_free(query);
 	done(arg, &a);
 }
@@ -79,7 +84,8 @@ static bool fits(const struct rcm_fake_sa_step *step, const struct rcm_fake_sa_s
 	if (step->path != want->path || step->port != want->port)
 		return false;
 	if (step->path)
-		return step->dgid == want->dgid && step->pkey == want->pkey && (!step->id || step->id == want->id) &&
+		return step->to_all == want->to_all && (step->to_all || step->dgid == want->dgid) &&
+		       step->pkey == want->pkey && (!step->id || step->id == want->id) &&
 		       step->traffic_class == want->traffic_class;
 	return step->name ? want->name && !strcmp(step->name, want->name) : !want->name && step->id == want->id;
 }
@@ -160,7 +166,7 @@ static int fake_path(struct rcm_sa *sa, const struct rcm_sa_path_query *query, r
 {
 	struct rcm_fake_sa_step want = {
 		.path = true, .port = query->port.raw[15], .dgid = query->dgid.raw[15], .pkey = query->pkey,
-		.id = query->service_id, .traffic_class = query->traffic_class,
+		.id = query->service_id, .traffic_class = query->traffic_class, .to_all = query->to_all,
 	};
 
 	return ask(sa, &want, done, arg, ret_query);

@@ -17,6 +17,7 @@ struct rcm_fake_sa_step {
 	bool path;			/* a path query; else one for services */
 	uint8_t port;			/* through this port */
 	uint8_t dgid;			/* path: to this port */
+	bool to_all;			/* path: to all there are */
 	uint16_t pkey;			/* path */
 	const char *name;		/* services: by this name; NULL: by id */
 	uint64_t id;			/* services by id; path: of that service, 0: of any */
@@ -33,6 +34,7 @@ struct rcm_fake_sa_step {
 	struct rcm_sa_service_record services[4];	/* with gid, pkey, id and name */
 	const struct rcm_sa_service_record *many;	/* instead of these; NULL: none */
 	uint16_t path_pkey;		/* path: what it says */
+	const uint8_t (*paths)[64];	/* path to all: count of them */
 	uint8_t slid;			/* path: found in the 43rd byte of the PathRecord; 0: none is answered */
 };
 
