@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "sa/wire.h"
 
-enum { ROUNDS = 31 };
+enum { TABLE_MAX = 4 << 20 };
 
 void sa_die(const char *what)
 {
@@ -76,6 +76,36 @@ double sa_peer_per_second(unsigned window)
 	return (double)count * RCM_NS_PER_S / (double)(rcm_clock_now() - start);
 }
 
+static void bare_table(void *umad, uint8_t *mad, size_t size, unsigned count)
+{
+	int len = TABLE_MAX;
+
+	bare_send(umad, mad);
+	if (umad_recv(port, umad, &len, 2000) < 0 || umad_status(umad) || (size_t)len < RCM_SA_HEADER_SIZE + size * count)
+		sa_die("a table was not answered");
+}
+
+double sa_peer_tables_ms(const char *name, unsigned long long id, unsigned count)
+{
+	struct rcm_sa_service_query by_name = { .by_name = true };
+	struct rcm_sa_path_query paths = { .to_all = true, .pkey = 0xffff, .service_id = id };
+	uint64_t start = rcm_clock_now();
+	void *umad = umad_alloc(1, umad_size() + TABLE_MAX);
+	uint8_t mad[RCM_MAD_SIZE];
+
+	if (!umad)
+		sa_die("no memory");
+	strncpy(by_name.service_name, name, sizeof(by_name.service_name) - 1);
+	rcm_wire_ask_service(&by_name, mad);
+	bare_table(umad, mad, RCM_SERVICE_RECORD_SIZE, count);
+	memcpy(paths.port.raw, &address.gid_prefix, 8);
+	memcpy(paths.port.raw + 8, &address.port_guid, 8);
+	rcm_wire_ask_path(&paths, mad);
+	bare_table(umad, mad, RCM_PATH_RECORD_SIZE, count);
+	umad_free(umad);
+	return (double)(rcm_clock_now() - start) / RCM_NS_PER_MS;
+}
+
 void sa_peer_stop(void)
 {
 	umad_release_port(&address);
@@ -89,23 +119,24 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static double median(double *values)
+double sa_median(double *values, unsigned count)
 {
-	qsort(values, ROUNDS, sizeof(*values), compare);
-	return values[ROUNDS / 2];
+	qsort(values, count, sizeof(*values), compare);
+	return values[count / 2];
 }
 
 void sa_compare(const char *name, unsigned window, double (*ours_per_second)(unsigned window), const char *aim)
 {
-	double ours[ROUNDS], bare[ROUNDS], ratio[ROUNDS];
+	double ours[SA_ROUNDS], bare[SA_ROUNDS], ratio[SA_ROUNDS];
 
-	for (unsigned i = 0; i < ROUNDS; i++) {
+	for (unsigned i = 0; i < SA_ROUNDS; i++) {
 		ours[i] = ours_per_second(window);
 		bare[i] = sa_peer_per_second(window);
 		ratio[i] = ours[i] / bare[i];
 	}
 	printf("{\"name\": \"%s\", \"value\": %.0f, \"unit\": \"1/s\", \"peer\": \"bare umad loop\", "
-	       "\"peer_value\": %.0f, \"ratio\": %.3f", name, median(ours), median(bare), median(ratio));
+	       "\"peer_value\": %.0f, \"ratio\": %.3f", name, sa_median(ours, SA_ROUNDS),
+	       sa_median(bare, SA_ROUNDS), sa_median(ratio, SA_ROUNDS));
 	printf(aim ? ", \"aim\": \"%s\"}\n" : "}\n", aim);
 	fflush(stdout);
 }

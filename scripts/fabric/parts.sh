@@ -22,9 +22,31 @@ need_tools() {
 
 preload_list() { echo "$RAI_FABRIC_BUILD/tests/fabric/librcm_sim_umad.so $(umad2sim)"; }
 
+# Switches of 100 hosts, and two above them that have a port to each.
+topology_of_many() {
+	local hosts=$1 leaves i leaf
+	leaves=$(((hosts + 99) / 100))
+	for leaf in 1 2; do
+		printf 'Switch\t%d "top%d"\n' "$leaves" "$leaf"
+		for ((i = 1; i <= leaves; i++)); do printf '[%d]\t"sw%d"[%d]\n' "$i" "$i" "$((100 + leaf))"; done
+		printf '\n'
+	done
+	for ((leaf = 1; leaf <= leaves; leaf++)); do
+		printf 'Switch\t102 "sw%d"\n' "$leaf"
+		for ((i = 1; i <= 100; i++)); do
+			((100 * (leaf - 1) + i > hosts)) || printf '[%d]\t"hca%d"[1]\n' "$i" "$((100 * (leaf - 1) + i))"
+		done
+		printf '[101]\t"top1"[%d]\n[102]\t"top2"[%d]\n\n' "$leaf" "$leaf"
+	done
+	for ((i = 1; i <= hosts; i++)); do
+		printf 'Hca\t1 "hca%d"\n[1]\t"sw%d"[%d]\n\n' "$i" "$(((i + 99) / 100))" "$(((i - 1) % 100 + 1))"
+	done
+}
+
 # One switch, one port a host. ibsim separates nodes by empty lines, and needs the tabs.
 topology() {
 	local hosts=$1 i
+	[ "$hosts" -le 100 ] || { topology_of_many "$hosts"; return; }
 	printf 'Switch\t%d "sw1"\n' "$((hosts < 8 ? 8 : hosts))"
 	for ((i = 1; i <= hosts; i++)); do printf '[%d]\t"hca%d"[1]\n' "$i" "$i"; done
 	for ((i = 1; i <= hosts; i++)); do

@@ -66,6 +66,7 @@ void rcm_fabric_gid(unsigned host, unsigned char ret_gid[16])
 	ret_gid[0] = 0xfe;
 	ret_gid[1] = 0x80;
 	ret_gid[13] = 0x10;
+	ret_gid[14] = (unsigned char)((2 * host - 1) >> 8);
 	ret_gid[15] = (unsigned char)(2 * host - 1);
 }
 

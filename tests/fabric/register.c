@@ -2,6 +2,7 @@
 /* Sets or deletes ServiceRecords at the SA, whosever they are and for how long: what others may do to a subnet. */
 #include <argp.h>
 #include <arpa/inet.h>
+#include <endian.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +21,7 @@ struct options {
 	bool gid_given, remove, quiet;
 	uint16_t pkey;
 	uint32_t lease;
-	unsigned long count;
+	unsigned long count, step;
 };
 
 struct job {
@@ -50,18 +51,29 @@ static void job_answered(void *arg, const struct rcm_sa_answer *answer)
 		job_fail(job, answer->status, answer->text);
 }
 
+/* That of the host so much further on. */
+static void gid_step(struct rcm_gid *gid, uint64_t by)
+{
+	uint64_t low;
+
+	memcpy(&low, gid->raw + 8, sizeof(low));
+	low = htobe64(be64toh(low) + by);
+	memcpy(gid->raw + 8, &low, sizeof(low));
+}
+
 static void job_ask(struct job *job, unsigned long n)
 {
 	const struct options *o = job->options;
 	struct rcm_sa_publication publication = {
 		.port = job->port, .remove = o->remove,
-		.record = { .id = o->id + n, .gid = o->gid, .pkey = o->pkey, .lease = o->lease },
+		.record = { .id = o->step ? o->id : o->id + n, .gid = o->gid, .pkey = o->pkey, .lease = o->lease },
 		.deadline = rcm_clock_now() + DEADLINE_S * RCM_NS_PER_S,
 	};
 	struct rcm_sa_query *query;
 	int ret;
 
 	memcpy(publication.record.name, o->name, strlen(o->name));
+	gid_step(&publication.record.gid, n * o->step);
 	ret = rcm_sa_umad.publish(job->sa, &publication, job_answered, job, &query);
 	if (ret)
 		job_fail(job, ret, NULL);
@@ -135,6 +147,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'c':
 		o->count = strtoul(arg, NULL, 0);
 		return 0;
+	case 's':
+		o->step = strtoul(arg, NULL, 0);
+		return 0;
 	case 'd':
 		o->remove = true;
 		return 0;
@@ -153,6 +168,7 @@ static const struct argp_option option_table[] = {
 	{ "pkey", 'p', "NUMBER", 0, "P_Key (0xffff)", 0 },
 	{ "lease", 'l', "SECONDS", 0, "lease (for ever)", 0 },
 	{ "count", 'c', "N", 0, "this many records, with ids that follow one another (1)", 0 },
+	{ "step", 's', "N", 0, "of one id all, with GIDs so far apart: those of hosts are 2", 0 },
 	{ "delete", 'd', NULL, 0, "remove the records instead", 0 },
 	{ "quiet", 'q', NULL, 0, "print errors only", 0 },
 	{ 0 },
