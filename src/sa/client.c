@@ -183,12 +183,12 @@ static bool paths_match(const struct rcm_sa_path_query *query, const struct rcm_
 }
 
 /* One after the other, whatever the SA has between them; NULL without memory. */
-static uint8_t (*paths_pack(const struct rcm_wire_answer *answer))[RCM_PATH_RECORD_SIZE]
+static uint8_t *paths_pack(const struct rcm_wire_answer *answer)
 {
-	uint8_t (*packed)[RCM_PATH_RECORD_SIZE] = calloc(answer->count, sizeof(*packed));
+	uint8_t *packed = calloc(answer->count, RCM_PATH_RECORD_SIZE);
 
 	for (size_t i = 0; packed && i < answer->count; i++)
-		memcpy(packed[i], answer->records + i * answer->stride, sizeof(*packed));
+		memcpy(packed + i * RCM_PATH_RECORD_SIZE, answer->records + i * answer->stride, RCM_PATH_RECORD_SIZE);
 	return packed;
 }
 
@@ -198,7 +198,7 @@ static void client_path_done(struct rcm_link_txn *txn, const struct rcm_txn_outc
 	struct rcm_sa_answer answer = { .count = (unsigned)outcome->answer.count,
 					.total = (unsigned)outcome->answer.count,
 					.paths = (const uint8_t (*)[64])outcome->answer.records };
-	uint8_t (*packed)[RCM_PATH_RECORD_SIZE] = NULL;
+	uint8_t *packed = NULL;
 
 	if (outcome->status) {
 		tell_failure(query, outcome);
