@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "base/clock.h"
 #include "base/container.h"
@@ -20,18 +19,7 @@ void rcm_link_init(struct rcm_link *link, struct rcm_loop *loop, const struct rc
 	*link = (struct rcm_link){ .loop = loop, .way = { .ops = ops, .port.gid = *gid }, .stats = stats };
 	for (unsigned i = 0; i < RCM_UMAD_AGENTS; i++)
 		TAILQ_INIT(&link->waiting[i]);
-	if (getrandom(&link->random, sizeof(link->random), GRND_NONBLOCK) != sizeof(link->random))
-		link->random = rcm_clock_now();
-	link->random |= 1;
-}
-
-static uint64_t link_random(struct rcm_link *link)
-{
-	/* xorshift64: Marsaglia, Journal of Statistical Software 8(14), 2003 */
-	link->random ^= link->random << 13;
-	link->random ^= link->random >> 7;
-	link->random ^= link->random << 17;
-	return link->random;
+	rcm_pace_init(&link->pace);
 }
 
 /* What is known of it now, for the next step of a transaction. */
@@ -39,8 +27,9 @@ static struct rcm_txn_view link_view(struct rcm_link *link)
 {
 	const struct rcm_way *way = &link->way;
 
-	return (struct rcm_txn_view){ .now = rcm_clock_now(), .takes = link->round_trip, .moved_at = way->moved_at,
-				      .random = link_random(link), .port = &way->port, .lid = way->address.lid };
+	return (struct rcm_txn_view){ .now = rcm_clock_now(), .moved_at = way->moved_at, .port = &way->port,
+				      .lid = way->address.lid, .takes = rcm_pace_takes(&link->pace),
+				      .unsaid = !link->pace.asked, .random = rcm_pace_random(&link->pace) };
 }
 
 static void link_idle(struct rcm_timer *timer);
@@ -97,6 +86,7 @@ int rcm_link_open(struct rcm_link *link)
 
 void rcm_link_done(struct rcm_link *link)
 {
+	rcm_link_cancel(&link->said);
 	rcm_timer_stop(link->loop, &link->idle_timer);
 	link_close_device(link);
 }
@@ -109,9 +99,14 @@ void rcm_link_abandon(struct rcm_link *link)
 /* Where the SM is now, by a port that is opened again where it was lost. */
 static int link_look_again(struct rcm_link *link, bool in_doubt)
 {
+	uint64_t moved_at = link->way.moved_at;
 	int ret = rcm_link_open(link);
 
-	return ret ? ret : rcm_way_look(&link->way, in_doubt);
+	if (!ret)
+		ret = rcm_way_look(&link->way, in_doubt);
+	if (link->way.moved_at != moved_at)
+		rcm_pace_forget(&link->pace);
+	return ret;
 }
 
 /* ---- A transaction's next step ---- */
@@ -179,11 +174,30 @@ static void txn_tell(struct rcm_link_txn *txn)
 	txn->done(txn, &outcome);
 }
 
+static void link_said(struct rcm_link_txn *txn, const struct rcm_txn_outcome *outcome)
+{
+	if (!outcome->status)
+		rcm_pace_said(&txn->link->pace, rcm_wire_response_time(outcome->answer.records));
+}
+
+/* Once for each SM: its answer, or that there is none, counts for all questions. */
+static void link_wonder(struct rcm_link *link)
+{
+	if (link->pace.asked || link->said.txn.state != RCM_TXN_IDLE)
+		return;
+	link->pace.asked = true;
+	rcm_wire_ask(RCM_SA_GET, RCM_SA_CLASS_PORT_INFO, 0, NULL, 0, link->said.txn.mad);
+	rcm_link_ask(link, &link->said, rcm_clock_now() + RCM_SA_DEADLINE_MS * RCM_NS_PER_MS, link_said);
+}
+
 /* Does what was decided. What is over is told in the loop's next turn: its caller may still be starting it. */
 static void txn_follow(struct rcm_link_txn *txn)
 {
 	struct rcm_link *link = txn->link;
 
+	if (txn->txn.wonders)
+		link_wonder(link);
+	txn->txn.wonders = false;
 	if (txn->txn.state == RCM_TXN_IN_DOUBT)
 		rcm_txn_looked(&txn->txn, link_look_again(link, true));
 	txn_unqueue(txn);
@@ -287,14 +301,6 @@ static void link_idle(struct rcm_timer *timer)
 	device_drop(rcm_container(timer, struct rcm_link, idle_timer), false);
 }
 
-/* More counts at once, less bit by bit. */
-static void link_note_round_trip(struct rcm_link *link, const struct rcm_slot *slot)
-{
-	uint64_t took = rcm_clock_now() - slot->at;
-
-	link->round_trip = took > link->round_trip ? took : link->round_trip - (link->round_trip - took) / 8;
-}
-
 static void txn_take(struct rcm_link_txn *txn, const struct rcm_umad_message *message, int ret)
 {
 	struct rcm_txn_view view = link_view(txn->link);
@@ -320,7 +326,7 @@ static void link_take(struct rcm_link *link, const struct rcm_umad_message *mess
 		return;
 	}
 	if (!message->timed_out)
-		link_note_round_trip(link, slot);
+		rcm_pace_note(&link->pace, rcm_clock_now() - slot->at);
 	txn = slot_release(link, slot);
 	if (txn && message->timed_out && ret != -EMSGSIZE)
 		txn_silent(txn);

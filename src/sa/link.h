@@ -8,6 +8,7 @@
 #include <sys/queue.h>
 
 #include "loop/timer.h"
+#include "sa/pace.h"
 #include "sa/slot.h"
 #include "sa/txn.h"
 #include "sa/way.h"
@@ -37,13 +38,13 @@ struct rcm_link {
 	struct rcm_source source;
 	struct rcm_slots slots;
 	unsigned stale;			/* MADs that take no place any more, and the kernel has still */
-	uint64_t round_trip;		/* ns; what the SA was seen to take for an answer, of late */
+	struct rcm_link_txn said;	/* the question how long an answer may take */
+	struct rcm_pace pace;
 	unsigned active;		/* transactions under way, and callbacks of its own that run */
 	struct rcm_link_txns waiting[RCM_UMAD_AGENTS];	/* for a slot, first come first served */
 	struct rcm_timer slots_timer;	/* for slots that nothing is heard of */
 	struct rcm_timer idle_timer;
 	struct rcm_timer source_timer;	/* without memory for a message: until it is read */
-	uint64_t random;
 	struct rcm_sa_stats *stats;	/* the owner's */
 };
 

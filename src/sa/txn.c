@@ -10,9 +10,9 @@
 
 /*
  * A question is asked again after twice the time that a fabric with OpenSM's defaults takes at most for its answer
- * (subnet timeout 18 and response time 16: IBTA volume 1, 13.4.6.2), or twice what this SA was seen to take, and the
- * later the oftener there was none: an SA drops questions because it is flooded, and one that is slow answers each that
- * it was asked. BUSY means the same, said sooner. What was asked before is listened to on.
+ * (subnet timeout 18 and response time 16: IBTA volume 1, 13.4.6.2), or twice what this SA was seen to take or says it
+ * may, and the later the oftener there was none: an SA drops questions because it is flooded, and one that is slow
+ * answers each that it was asked. BUSY means the same, said sooner. What was asked before is listened to on.
  */
 enum { FIRST_MS = 500, LISTEN_MS = 16000, TIMES_MAX = 3, BUSY_MS = 50, BUSY_TIMES_MAX = 5, LOST_MS = 20, LOST_MAX = 3 };
 enum { MOVED_S = 10, NONE_MS = 300, STATUS_BUSY = 0x0001, STATUS_NO_RECORDS = 0x0300 };
@@ -50,7 +50,7 @@ void rcm_txn_begin(struct rcm_txn *txn, uint64_t deadline)
 {
 	txn->deadline = deadline ? deadline : UINT64_MAX;
 	txn->sent = txn->silent = txn->busy = txn->lost = 0;
-	txn->last_busy = txn->last_none = false;
+	txn->last_busy = txn->last_none = txn->wonders = false;
 	txn_go(txn, RCM_TXN_WAITING, UINT64_MAX);
 }
 
@@ -59,13 +59,13 @@ unsigned rcm_txn_agent(const struct rcm_txn *txn)
 	return txn->sent < RCM_UMAD_AGENTS ? txn->sent : RCM_UMAD_AGENTS - 1;
 }
 
-/* Until it is asked again. */
+/* From its last MAD until it is asked again. */
 static unsigned patience_ms(const struct rcm_txn *txn, const struct rcm_txn_view *view)
 {
 	unsigned times = txn->silent < TIMES_MAX ? txn->silent : TIMES_MAX;
 	uint64_t seen = 2 * view->takes / RCM_NS_PER_MS, ms = (seen > FIRST_MS ? seen : FIRST_MS) << times;
 
-	return (unsigned)(ms + view->random % (ms / 2 + 1));
+	return (unsigned)(ms + txn->chance % (ms / 2 + 1));
 }
 
 /* To the end, unless it is one of many. */
@@ -77,10 +77,20 @@ unsigned rcm_txn_next(struct rcm_txn *txn, const struct rcm_txn_view *view)
 		txn_end(txn, RCM_TXN_LATE);
 		return 0;
 	}
-	txn->patience_ms = patience_ms(txn, view);
+	txn->chance = view->random;
 	rest = (txn->deadline - view->now + RCM_NS_PER_MS - 1) / RCM_NS_PER_MS;
-	most = txn->sent < RCM_UMAD_AGENTS - 1 ? LISTEN_MS : txn->patience_ms;
+	most = txn->sent < RCM_UMAD_AGENTS - 1 ? LISTEN_MS : patience_ms(txn, view);
 	return (unsigned)(rest < most ? rest : most);
+}
+
+/* Until it is asked again; half-way of its first MAD an SA of which that isn't known is asked what it may take. */
+static void txn_listen(struct rcm_txn *txn, const struct rcm_txn_view *view)
+{
+	uint64_t patience = patience_ms(txn, view) * RCM_NS_PER_MS;
+
+	if (view->unsaid && txn->sent == 1 && view->now < txn->sent_at + patience / 2)
+		patience /= 2;
+	txn_go(txn, RCM_TXN_SENT, txn->sent_at + patience);
 }
 
 void rcm_txn_sent(struct rcm_txn *txn, const struct rcm_txn_view *view, int ret)
@@ -91,7 +101,8 @@ void rcm_txn_sent(struct rcm_txn *txn, const struct rcm_txn_view *view, int ret)
 		txn_fail(txn, ret);
 	} else {
 		txn->sent++;
-		txn_go(txn, RCM_TXN_SENT, view->now + txn->patience_ms * RCM_NS_PER_MS);
+		txn->sent_at = view->now;
+		txn_listen(txn, view);
 	}
 }
 
@@ -192,6 +203,16 @@ void rcm_txn_answered(struct rcm_txn *txn, const struct rcm_txn_view *view, cons
 	txn_none(txn, view);
 }
 
+/* What is known of the SA may have changed since it was sent. */
+static void txn_wait_on(struct rcm_txn *txn, const struct rcm_txn_view *view)
+{
+	txn->wonders = view->unsaid;
+	if (view->now < txn->sent_at + patience_ms(txn, view) * RCM_NS_PER_MS)
+		txn_listen(txn, view);
+	else
+		rcm_txn_silence(txn, view);
+}
+
 void rcm_txn_woken(struct rcm_txn *txn, const struct rcm_txn_view *view)
 {
 	if (txn->state == RCM_TXN_OVER)
@@ -199,7 +220,7 @@ void rcm_txn_woken(struct rcm_txn *txn, const struct rcm_txn_view *view)
 	if (view->now >= txn->deadline)
 		txn_end(txn, RCM_TXN_LATE);
 	else if (txn->state == RCM_TXN_SENT)
-		rcm_txn_silence(txn, view);
+		txn_wait_on(txn, view);
 	else if (txn->state == RCM_TXN_PAUSED)
 		txn_go(txn, RCM_TXN_WAITING, UINT64_MAX);
 }

@@ -13,7 +13,8 @@
 /* What is known of the port when a step is made. */
 struct rcm_txn_view {
 	uint64_t now;			/* ns of rcm_clock_now() */
-	uint64_t takes;			/* ns; what the SA takes for an answer */
+	uint64_t takes;			/* ns; what the SA was seen to take for an answer, or says it may */
+	bool unsaid;			/* it wasn't asked yet what it may take */
 	uint64_t moved_at;		/* ns; when the SM was found to be at another LID; 0: never */
 	uint64_t random;		/* another for each step */
 	const struct rcm_sa_port *port;
@@ -36,7 +37,9 @@ struct rcm_txn {
 	uint64_t due;			/* ns; when it is to be woken, never after its deadline */
 	uint64_t deadline;		/* ns; UINT64_MAX: none */
 	unsigned sent, silent, busy, lost;	/* how often */
-	unsigned patience_ms;		/* from its next MAD to the one after that */
+	uint64_t sent_at;		/* ns; its last MAD */
+	uint64_t chance;		/* by how much it is more patient than others */
+	bool wonders;			/* how long the SA may take: the link is to ask it */
 	bool last_busy, last_none;	/* what the last attempt met */
 	enum { RCM_TXN_ANSWERED, RCM_TXN_NONE, RCM_TXN_REFUSED, RCM_TXN_MALFORMED, RCM_TXN_TOO_LARGE,
 	       RCM_TXN_LATE, RCM_TXN_FAILED } end;	/* how it came to be over */

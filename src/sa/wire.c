@@ -9,6 +9,7 @@
 
 enum { METHOD_RESPONSE = 0x80 };
 enum { AT_CLASS = 1, AT_METHOD = 3, AT_STATUS = 4, AT_TID_LOW = 12, AT_ATTRIBUTE = 16, AT_ATTRIBUTE_OFFSET = 44 };
+enum { AT_RESPONSE_TIME = 7 };
 enum { AT_SERVICE_ID = 0, AT_SERVICE_GID = 8, AT_SERVICE_PKEY = 24, AT_SERVICE_NAME = 48 };
 enum { AT_PATH_DGID = 8, AT_PATH_SGID = 24, AT_PATH_REVERSIBLE = 49, AT_PATH_PKEY = 50, PKEY_NUMBER = 0x7fff };
 
@@ -241,6 +242,11 @@ const char *rcm_wire_status_name(uint16_t status)
 	if (status & 0xff)
 		return common_name((uint8_t)status);
 	return (status >> 8) < sizeof(sa_names) / sizeof(sa_names[0]) ? sa_names[status >> 8] : "unknown status";
+}
+
+uint64_t rcm_wire_response_time(const uint8_t bytes[RCM_CLASS_PORT_INFO_SIZE])
+{
+	return 4096ULL << (bytes[AT_RESPONSE_TIME] & 0x1f);
 }
 
 void rcm_wire_service_record(const uint8_t bytes[RCM_SERVICE_RECORD_SIZE], struct rcm_sa_service_record *ret_record)

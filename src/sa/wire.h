@@ -64,6 +64,9 @@ enum rcm_wire_verdict rcm_wire_verdict(uint16_t status);
 /* "BUSY", "NO_RECORDS", ... */
 const char *rcm_wire_status_name(uint16_t status);
 
+/* What a ClassPortInfo says that an answer may take, in ns: IBTA 13.4.8.1, RespTimeValue. */
+uint64_t rcm_wire_response_time(const uint8_t bytes[RCM_CLASS_PORT_INFO_SIZE]);
+
 /* bytes: one whole record. */
 void rcm_wire_service_record(const uint8_t bytes[RCM_SERVICE_RECORD_SIZE], struct rcm_sa_service_record *ret_record);
 

@@ -82,6 +82,20 @@ static int fake_address(struct rcm_umad *umad, bool in_doubt, struct rcm_sa_addr
 	return 0;
 }
 
+static void push(struct rcm_umad *umad, bool timed_out, const void *mad, size_t len);
+
+static void answer_info(struct rcm_umad *umad, const uint8_t question[256])
+{
+	uint8_t mad[256];
+
+	memcpy(mad, question, sizeof(mad));
+	mad[3] |= 0x80;
+	mad[5] = rcm_fake_umad.response_time ? 0 : 0x0c;
+	mad[56 + 7] = rcm_fake_umad.response_time;
+	rcm_fake_umad.infos++;
+	push(umad, false, mad, sizeof(mad));
+}
+
 static int fake_send(struct rcm_umad *umad, unsigned agent, const struct rcm_sa_address *to,
 		     const uint8_t mad[256], unsigned timeout_ms)
 {
@@ -89,6 +103,10 @@ static int fake_send(struct rcm_umad *umad, unsigned agent, const struct rcm_sa_
 
 	if (rcm_fake_umad.send_ret)
 		return rcm_fake_umad.send_ret;
+	if (mad[17] == 0x01) {
+		answer_info(umad, mad);
+		return 0;
+	}
 	assert_true(sent_tail - sent_head < SENT_MAX);
 	*s = (struct rcm_fake_sent){ .umad = umad, .to = *to, .agent = agent, .timeout_ms = timeout_ms };
 	memcpy(s->mad, mad, sizeof(s->mad));

@@ -315,6 +315,55 @@ static void test_link_without_memory_for_a_message_rests_and_then_reads_it(void 
 	assert_int_equal(statuses[0], 0);
 }
 
+/* What it says counts from then on, until there is another SM. */
+static void test_link_asks_its_sa_once_how_long_it_takes_where_an_answer_is_late(void **state)
+{
+	struct rcm_fake_sent sent;
+
+	(void)state;
+	rcm_fake_umad.response_time = 18;	/* 1.07 s */
+	start(0, 30000);
+	sent = rcm_fake_umad_sent();
+	pass_ms(249);
+	assert_int_equal(rcm_fake_umad.infos, 0);
+	for (unsigned i = 0; i < 1890; i++) {
+		pass_ms(1);
+		assert_int_equal(rcm_fake_umad_unseen(), 0);
+	}
+	assert_int_equal(rcm_fake_umad.infos, 1);
+	answer(&sent);
+	turn();
+	assert_int_equal(statuses[0], 0);
+	link.pace.seen = 0;
+	start(1, 30000);
+	rcm_fake_umad_sent();
+	pass_ms(2140);
+	assert_int_equal(rcm_fake_umad_unseen(), 0);
+	pass_ms(1080);
+	assert_int_equal(rcm_fake_umad_unseen(), 1);
+	assert_int_equal(rcm_fake_umad.infos, 1);
+	rcm_fake_umad_sent();
+	rcm_fake_umad.sm_lid = 5;
+	pass_ms(7000);
+	rcm_fake_umad_sent();
+	start(2, 30000);
+	rcm_fake_umad_sent();
+	pass_ms(400);
+	assert_int_equal(rcm_fake_umad.infos, 2);
+}
+
+static void test_link_whose_sa_says_nothing_of_its_time_asks_as_ever(void **state)
+{
+	(void)state;
+	start(0, 30000);
+	rcm_fake_umad_sent();
+	pass_ms(400);
+	assert_int_equal(rcm_fake_umad.infos, 1);
+	pass_ms(350);
+	assert_int_equal(rcm_fake_umad_unseen(), 1);
+	rcm_fake_umad_sent();
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -332,6 +381,8 @@ int main(void)
 		TEST(test_link_answer_that_is_too_large_fails_its_question_alone),
 		TEST(test_link_without_questions_closes_its_port_and_opens_it_for_the_next),
 		TEST(test_link_that_may_not_be_opened_is_eacces),
+		TEST(test_link_asks_its_sa_once_how_long_it_takes_where_an_answer_is_late),
+		TEST(test_link_whose_sa_says_nothing_of_its_time_asks_as_ever),
 		TEST(test_link_without_memory_for_a_message_rests_and_then_reads_it),
 	};
 

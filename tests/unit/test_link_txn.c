@@ -204,7 +204,7 @@ static void test_link_txn_answer_to_any_of_its_questions_counts(void **state)
 		turn();
 		assert_int_equal(heard.calls, which + 1);
 		assert_int_equal(heard.status, 0);
-		link.round_trip = 0;
+		link.pace.seen = 0;
 		pass_ms(1000);
 		assert_int_equal(link.slots.used, 0);
 	}

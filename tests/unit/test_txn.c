@@ -61,13 +61,40 @@ static void test_txn_sent_is_due_when_the_sa_should_have_answered_twice(void **s
 	assert_true(txn.due == view.now + 1800 * MS);
 }
 
+static void test_txn_that_waits_half_its_patience_has_the_sa_asked_how_long_it_takes(void **state)
+{
+	uint64_t sent_at = view.now;
+
+	(void)state;
+	view.unsaid = true;
+	send_it();
+	assert_true(txn.due == sent_at + 250 * MS);
+	assert_false(txn.wonders);
+	view.now = txn.due;
+	rcm_txn_woken(&txn, &view);
+	assert_true(txn.wonders);
+	assert_int_equal(txn.state, RCM_TXN_SENT);
+	assert_true(txn.due == sent_at + 500 * MS);
+	/* It was told meanwhile. */
+	view.unsaid = false;
+	view.takes = 1500 * MS;
+	view.now = txn.due;
+	rcm_txn_woken(&txn, &view);
+	assert_false(txn.wonders);
+	assert_int_equal(txn.state, RCM_TXN_SENT);
+	assert_true(txn.due == sent_at + 3000 * MS);
+	view.now = txn.due;
+	rcm_txn_woken(&txn, &view);
+	assert_int_equal(txn.state, RCM_TXN_IN_DOUBT);
+}
+
 static void test_txn_in_silence_is_in_doubt_and_then_goes_by_the_next_agent(void **state)
 {
 	(void)state;
 	for (unsigned sent = 0; sent < 6; sent++) {
 		assert_int_equal(rcm_txn_agent(&txn), sent < 3 ? sent : 3);
 		send_it();
-		rcm_txn_woken(&txn, &view);
+		rcm_txn_silence(&txn, &view);
 		assert_int_equal(txn.state, RCM_TXN_IN_DOUBT);
 		rcm_txn_looked(&txn, 0);
 		assert_int_equal(txn.state, RCM_TXN_WAITING);
@@ -161,6 +188,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		TEST(test_txn_begun_waits_for_room),
 		TEST(test_txn_sent_is_due_when_the_sa_should_have_answered_twice),
+		TEST(test_txn_that_waits_half_its_patience_has_the_sa_asked_how_long_it_takes),
 		TEST(test_txn_in_silence_is_in_doubt_and_then_goes_by_the_next_agent),
 		TEST(test_txn_in_doubt_of_a_port_that_is_down_is_over),
 		TEST(test_txn_is_late_whatever_state_its_deadline_meets_it_in),
