@@ -13,6 +13,7 @@ struct rcm_answer {
 	uint64_t arg;			/* results found (maybe more than count), EAI_* code, or MAD status */
 	unsigned count;
 	int missing;			/* of a name, the address family that stayed silent; 0: none */
+	unsigned pathless;		/* of services, those of them without a path; where none was wanted 0 */
 	const char *text;		/* canonical name, or of a failure the reason; or NULL */
 	size_t size;			/* bytes of the whole object */
 	struct rcm_result *results;

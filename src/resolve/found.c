@@ -191,7 +191,7 @@ static struct rcm_found **found_sort(const struct rcm_found_list *list, const st
 }
 
 struct rcm_answer *rcm_found_answer(const struct rcm_found_list *list, const struct rcm_gid *first_port,
-				    const char *name, uint64_t total)
+				    const char *name, uint64_t total, bool routed)
 {
 	unsigned count = 0, shown, routes = 0;
 	struct rcm_found **all = found_sort(list, first_port, &count);
@@ -205,6 +205,8 @@ struct rcm_answer *rcm_found_answer(const struct rcm_found_list *list, const str
 	answer->arg = total - (list->count - count);
 	for (unsigned i = 0; i < shown; i++)
 		routes += found_fill(all[i], &answer->results[i], &answer->routes[routes], &answer->services[i]);
+	for (unsigned i = 0; routed && i < shown; i++)
+		answer->pathless += !all[i]->had;
 	free(all);
 	return answer;
 }

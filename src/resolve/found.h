@@ -47,7 +47,7 @@ void rcm_found_done(struct rcm_found_list *list);
 struct rcm_found_batch *rcm_found_add(struct rcm_found_list *list, unsigned port, const struct rcm_gid *via,
 				      const struct rcm_sa_answer *answer, const struct rcm_accept *accept);
 
-/* A new answer of all that came, each once, the best first; name NULL: none. total is how many records the SA had. The
- * lookup's first port is what a client is told from another by. */
+/* A new answer of all that came, each once, the best first; name NULL: none. total is how many records the SA had;
+ * routed: paths were wanted. The lookup's first port is what a client is told from another by. */
 struct rcm_answer *rcm_found_answer(const struct rcm_found_list *list, const struct rcm_gid *first_port,
-				    const char *name, uint64_t total);
+				    const char *name, uint64_t total, bool routed);

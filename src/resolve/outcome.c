@@ -25,10 +25,16 @@ static char *outcome_explain(const struct rcm_about *about, const struct rcm_ans
 {
 	const char *why = answer->text ? answer->text : "failed";
 	const char *service = about->service ? about->service : "-";
+	char pathless[64];
 
 	if (answer->missing)
 		why = answer->missing == AF_INET ? "found without IPv4 addresses, which nobody told in time" :
 						   "found without IPv6 addresses, which nobody told in time";
+	if (answer->pathless) {
+		snprintf(pathless, sizeof(pathless), "%u record%s, %u without a path", answer->count,
+			 answer->count > 1 ? "s" : "", answer->pathless);
+		why = pathless;
+	}
 	if (about->sa)
 		return words_of("service", service, " at the SA", why);
 	if (rcm_answer_is(answer, RCM_ANSWER_NO_SERVICE) || !about->node)
@@ -61,7 +67,7 @@ void rcm_outcome_tell(struct rcm_engine *engine, const struct rcm_about *about, 
 	rcm_stats_count(&engine->stats, count_of(answer->status));
 	if (answer->status == -ETIMEDOUT)
 		rcm_stats_count(&engine->stats, RCM_COUNT_TIMEOUTS);
-	if (answer->status || answer->missing)
+	if (answer->status || answer->missing || answer->pathless)
 		outcome.text = outcome_explain(about, answer);
 	if (answer->status)
 		rcm_answer_put(answer);

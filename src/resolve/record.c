@@ -66,7 +66,7 @@ struct rcm_answer *rcm_record_partial(const struct rcm_record_lookup *lookup)
 	if (!lookup->found.count)
 		return NULL;
 	return rcm_found_answer(&lookup->found, &lookup->port[0].gid, *lookup->service ? lookup->service : NULL,
-				lookup->total);
+				lookup->total, !(lookup->flags & RAI_NOROUTE));
 }
 
 static void finish_if_done(struct rcm_record_lookup *lookup)

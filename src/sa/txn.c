@@ -235,9 +235,9 @@ static void txn_tell_none(const struct rcm_txn_view *view, char text[RCM_TEXT_MA
 	out->status = -ENOENT;
 	out->mad_status = mad_status;
 	if (ago < 0)
-		snprintf(text, RCM_TEXT_MAX, "the SA has no such record");
+		snprintf(text, RCM_TEXT_MAX, "none that this port may see");
 	else
-		snprintf(text, RCM_TEXT_MAX, "the SA has no such record; the subnet manager changed %d s ago", ago);
+		snprintf(text, RCM_TEXT_MAX, "none that this port may see; the subnet manager changed %d s ago", ago);
 }
 
 static void txn_tell_late(const struct rcm_txn *txn, const struct rcm_txn_view *view, char text[RCM_TEXT_MAX],

@@ -160,7 +160,7 @@ static bool query_try_again(struct rcm_sa_query *query)
 static void query_attempt_failed(struct rcm_sa_query *query, int status)
 {
 	if (status == -ENODATA || status == -ENOENT)
-		query_finish_with_error(query, -ENOENT, "the SA has no such record");
+		query_finish_with_error(query, -ENOENT, "none that this port may see");
 	else if (query_ask_umad(query))
 		return;
 	else if (status != -ETIMEDOUT)

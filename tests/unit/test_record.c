@@ -313,6 +313,7 @@ static void test_record_whose_route_can_not_be_had_is_given_without(void **state
 		 .services = { RECORD(5, 1), RECORD(6, 2), RECORD(7, 3) } },
 	       { PATH(1, 5), .status = -ENOENT }, { PATH(1, 6), .start = -ENOMEM }, { PATH(1, 7) });
 	assert_int_equal(ask(), 0);
+	assert_string_equal(asker.outcome.text, "service storage at the SA: 3 records, 3 without a path");
 	assert_int_equal(asker.outcome.arg, 3);
 	for (const struct rdma_addrinfo *ai = list; ai; ai = ai->ai_next)
 		assert_int_equal(ai->ai_route_len, 0);

@@ -45,6 +45,9 @@
 #! Where Soft-RoCE lacks what a device may have, a shim before libibverbs plays it (`tests/vm/run peers`): ECE options
 #! of one vendor, of two, or none, under `rping` with either library at each end; iWARP, of which the states of the
 #! queue pairs show; XRC, whose connections are made and carry no data.
+#!
+#! Where ibacm runs, librdmacm asks it too, and puts its AF_IB result before those of IP. Ours asks nobody but the host's
+#! sources of names: a server that is bound to an IP address refuses a client that comes by AF_IB.
 
 A4=10.2.0.1 A6=fd02::1
 
