@@ -27,10 +27,11 @@ static struct rcm_answer *answer_kept(struct rcm_engine *engine, const struct rc
 {
 	struct rcm_answer *answer;
 
-	if (rcm_request_is_sa(request) && rcm_record_ports_changed(engine))
-		rcm_cache_clear(&engine->cache);
+	/* Where nothing is kept no port is looked at in vain. */
 	if (rcm_request_is_sa(request) && !rcm_config_get()->sa_keep_ms)
 		return NULL;
+	if (rcm_request_is_sa(request) && rcm_record_ports_changed(engine))
+		rcm_cache_clear(&engine->cache);
 	if (request->fresh) {
 		rcm_cache_drop(&engine->cache, request->key, request->key_len, request->key_hash);
 		return NULL;

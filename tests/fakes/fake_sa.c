@@ -33,7 +33,7 @@ static bool used[STEPS_MAX];
 static unsigned steps, asked, unexpected, cancelled, under_way;
 static uint64_t last_deadline;
 static struct rcm_sa_port local[8];
-static unsigned locals;
+static unsigned locals, looks;
 
 struct rcm_gid rcm_fake_sa_gid(uint8_t number)
 {
@@ -278,7 +278,18 @@ int rcm_fake_sa_ports(struct rcm_sa_port *ports, unsigned max)
 
 	pthread_mutex_lock(&lock);
 	n = locals < max ? locals : max;
+	looks++;
 	memcpy(ports, local, n * sizeof(*ports));
 	pthread_mutex_unlock(&lock);
 	return (int)n;
+}
+
+unsigned rcm_fake_sa_looks(void)
+{
+	unsigned n;
+
+	pthread_mutex_lock(&lock);
+	n = looks;
+	pthread_mutex_unlock(&lock);
+	return n;
 }

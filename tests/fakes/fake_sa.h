@@ -62,3 +62,6 @@ struct rcm_gid rcm_fake_sa_gid(uint8_t number);
 /* A port list of these. */
 void rcm_fake_sa_set_ports(const struct rcm_sa_port *ports, unsigned count);
 int rcm_fake_sa_ports(struct rcm_sa_port *ports, unsigned max);
+
+/* How often that was called. */
+unsigned rcm_fake_sa_looks(void);

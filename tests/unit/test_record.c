@@ -205,12 +205,16 @@ static void test_record_by_id_is_asked_by_id_and_named_by_the_record(void **stat
 
 static void test_record_without_route_wanted_asks_for_no_path(void **state)
 {
+	unsigned looks = rcm_fake_sa_looks();
+
 	(void)state;
 	SCRIPT({ .port = 1, .name = "storage", .count = 1, .total = 1, .services = { RECORD(5, 1) } });
 	question.hints.flags |= RAI_NOROUTE;
 	assert_int_equal(ask(), 0);
 	assert_int_equal(list->ai_route_len, 0);
 	assert_null(list->ai_route);
+	/* Nor is any port looked at, where one is given and nothing is kept. */
+	assert_int_equal(rcm_fake_sa_looks(), looks);
 }
 
 static unsigned route_slid(const struct rdma_addrinfo *ai)
