@@ -11,12 +11,13 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
-const char *bench_name(unsigned index, char *buf)
+const char *bench_name(enum bench_kind kind, unsigned index, char *buf)
 {
-	snprintf(buf, 32, "n%04u.bench.test", index % BENCH_NAMES);
+	snprintf(buf, 32, "%c%04u.bench.test", kind, index % BENCH_NAMES);
 	return buf;
 }
 
@@ -26,6 +27,19 @@ double bench_now(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
+}
+
+static double seconds_of(struct timeval t)
+{
+	return (double)t.tv_sec + (double)t.tv_usec / 1e6;
+}
+
+double bench_cpu(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_SELF, &usage);
+	return seconds_of(usage.ru_utime) + seconds_of(usage.ru_stime);
 }
 
 static struct {
@@ -39,8 +53,8 @@ static void bare_done(void *arg, int status, int timeouts, struct ares_addrinfo 
 	(void)arg;
 	(void)timeouts;
 	bare.in_flight--;
-	/* A datagram lost in a full buffer: not a name done. */
-	if (status == ARES_ETIMEOUT)
+	/* Datagrams lost in a full buffer: not a name done. */
+	if (status == ARES_ETIMEOUT || status == ARES_ECONNREFUSED)
 		return;
 	if (status != ARES_SUCCESS)
 		errx(1, "c-ares: %s", ares_strerror(status));
@@ -56,7 +70,7 @@ static void bare_ask(void)
 	char name[32];
 
 	bare.in_flight++;
-	ares_getaddrinfo(bare.channel, bench_name(bare.next++, name), NULL, &hints, bare_done, NULL);
+	ares_getaddrinfo(bare.channel, bench_name(BENCH_BOTH, bare.next++, name), NULL, &hints, bare_done, NULL);
 }
 
 static void bare_socket(void *arg, ares_socket_t fd, int readable, int writable)
@@ -85,10 +99,11 @@ static void bare_turn(void)
 }
 
 /* No hosts file, no service, never ares_timeout(): each of them would slow it down. */
-double bench_cares(unsigned window, double seconds)
+struct bench_figure bench_cares(unsigned window, double seconds)
 {
 	struct ares_options options = { .sock_state_cb = bare_socket, .lookups = (char[]){ "b" }, .timeout = 1000 };
-	double start, end;
+	double start, end, cpu = bench_cpu();
+	struct bench_figure figure;
 
 	memset(&bare, 0, sizeof(bare));
 	bare.epfd = epoll_create1(EPOLL_CLOEXEC);
@@ -101,13 +116,13 @@ double bench_cares(unsigned window, double seconds)
 			bare_ask();
 		bare_turn();
 	} while ((end = bench_now()) - start < seconds);
-	seconds = end - start;
-	window = bare.done;
+	figure.rate = bare.done / (end - start);
+	figure.cpu_us = (bench_cpu() - cpu) * 1e6 / bare.done;
 	while (bare.in_flight)
 		bare_turn();
 	ares_destroy(bare.channel);
 	close(bare.epfd);
-	return window / seconds;
+	return figure;
 }
 
 static struct {
@@ -124,7 +139,7 @@ static void *getaddrinfo_thread(void *arg)
 
 	(void)arg;
 	while (!atomic_load(&threads_state.over)) {
-		err = getaddrinfo(bench_name(atomic_fetch_add(&threads_state.next, 1), name), NULL, &hints, &list);
+		err = getaddrinfo(bench_name(BENCH_BOTH, atomic_fetch_add(&threads_state.next, 1), name), NULL, &hints, &list);
 		if (err)
 			errx(1, "getaddrinfo: %s", gai_strerror(err));
 		freeaddrinfo(list);
@@ -133,10 +148,11 @@ static void *getaddrinfo_thread(void *arg)
 	return NULL;
 }
 
-double bench_getaddrinfo(unsigned threads, double seconds)
+struct bench_figure bench_getaddrinfo(unsigned threads, double seconds)
 {
 	pthread_t thread[threads];
-	double start = bench_now();
+	double start = bench_now(), cpu = bench_cpu();
+	unsigned done;
 
 	memset(&threads_state, 0, sizeof(threads_state));
 	for (unsigned i = 0; i < threads; i++)
@@ -146,5 +162,6 @@ double bench_getaddrinfo(unsigned threads, double seconds)
 	atomic_store(&threads_state.over, true);
 	for (unsigned i = 0; i < threads; i++)
 		pthread_join(thread[i], NULL);
-	return atomic_load(&threads_state.done) / (bench_now() - start);
+	done = atomic_load(&threads_state.done);
+	return (struct bench_figure){ done / (bench_now() - start), (bench_cpu() - cpu) * 1e6 / done };
 }
