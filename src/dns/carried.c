@@ -11,14 +11,14 @@
 
 enum { RECEIVE_BUFFER = 1 << 20 };	/* a window full of answers, and more */
 
-/* Few of the 65,536 are taken at any time. */
+/* Few of the 65,536 are taken at any time. What nobody can guess needs no hash. */
 int rcm_carried_register(struct rcm_carry *carry, struct rcm_carried **table, struct rcm_carried *carried)
 {
 	do {
 		if (rcm_random_take(&carry->random, &carried->id))
 			return -ENOKEY;
 	} while (rcm_carried_find(*table, carried->id));
-	HASH_ADD(hh, *table, id, sizeof(carried->id), carried);
+	HASH_ADD_BYHASHVALUE(hh, *table, id, sizeof(carried->id), carried->id, carried);
 	return carried->hh.tbl ? 0 : -ENOMEM;
 }
 
@@ -26,7 +26,7 @@ struct rcm_carried *rcm_carried_find(struct rcm_carried *table, uint16_t id)
 {
 	struct rcm_carried *carried;
 
-	HASH_FIND(hh, table, &id, sizeof(id), carried);
+	HASH_FIND_BYHASHVALUE(hh, table, &id, sizeof(id), id, carried);
 	return carried;
 }
 

@@ -12,6 +12,7 @@
 #include "base/fds.h"
 #include "base/limits.h"
 #include "base/log.h"
+#include "dns/packets.h"
 
 enum {
 	RECEIVES_A_TURN = 4		/* so that one who floods us keeps nothing else from being done */
@@ -25,6 +26,7 @@ struct rcm_udp_socket {
 	struct rcm_udp *udp;
 	int fd;
 	bool busy;			/* in use further up: not to be freed */
+	bool shares;			/* its questions share packets */
 	unsigned asked;
 	uint64_t opened_at;
 	struct rcm_carried *out;	/* by id, the oldest first; those to be sent, too: */
@@ -170,26 +172,35 @@ static void udp_mark_sent(struct rcm_udp_socket *socket, int n)
 }
 
 /* How many were sent, or -errno. */
-static int udp_send_batch(struct rcm_udp_socket *socket)
+static int udp_send_packets(struct rcm_udp_socket *socket)
 {
-	uint8_t bytes[RCM_CARRY_BATCH][RCM_MESSAGE_QUESTION_MAX];
-	struct mmsghdr messages[RCM_CARRY_BATCH] = { 0 };
-	struct iovec iovs[RCM_CARRY_BATCH];
+	struct rcm_packets packets;
 	struct rcm_carried *carried;
 	unsigned count = 0;
-	int n;
 
+	rcm_packets_begin(&packets, socket->shares);
 	TAILQ_FOREACH(carried, &socket->unsent, entry) {
-		iovs[count] = (struct iovec){ bytes[count], carried->ops->write(carried, bytes[count]) };
-		messages[count].msg_hdr = (struct msghdr){ .msg_iov = &iovs[count], .msg_iovlen = 1 };
+		rcm_packets_add(&packets, carried->ops->write(carried, rcm_packets_room(&packets)));
 		if (++count == RCM_CARRY_BATCH)
 			break;
 	}
-	n = sendmmsg(socket->fd, messages, count, MSG_NOSIGNAL | MSG_DONTWAIT);
-	/* Told once, about what was sent before; if it still is so it is told again, to who reads. */
-	if (n < 0 && errno == ECONNREFUSED)
-		n = sendmmsg(socket->fd, messages, count, MSG_NOSIGNAL | MSG_DONTWAIT);
-	return n < 0 ? rcm_errno() : n;
+	return rcm_packets_send(&packets, socket->fd);
+}
+
+static bool udp_is_for_later(int ret)
+{
+	return ret == -EAGAIN || ret == -EINTR;
+}
+
+/* What the kernel doesn't take in shared packets (EIO: they are encrypted on their way), it may take one by one. */
+static int udp_send_batch(struct rcm_udp_socket *socket)
+{
+	int ret = udp_send_packets(socket);
+
+	if (ret >= 0 || !socket->shares || udp_is_for_later(ret))
+		return ret;
+	socket->shares = false;
+	return udp_send_packets(socket);
 }
 
 static void udp_watch(struct rcm_udp_socket *socket)
@@ -214,7 +225,7 @@ static void udp_flush_socket(struct rcm_udp_socket *socket)
 			break;
 		udp_mark_sent(socket, n);
 	}
-	if (n < 0 && n != -EAGAIN && n != -EINTR)
+	if (n < 0 && !udp_is_for_later(n))
 		udp_socket_fail(socket, n);
 	udp_watch(socket);
 	socket->busy = busy;
@@ -273,6 +284,7 @@ static int udp_socket_open(struct rcm_udp *udp)
 		udp_socket_free(socket);
 		return ret;
 	}
+	socket->shares = rcm_packets_may_share(socket->fd, &udp->address);
 	udp->current = socket;
 	if (before)
 		udp_socket_release(before);
