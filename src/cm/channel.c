@@ -183,14 +183,38 @@ static bool channel_call_takes(const struct rcm_channel *channel, const struct r
 				 event->pub.event == RDMA_CM_EVENT_ADDRINFO_ERROR);
 }
 
-void rcm_channel_post(struct rcm_channel *channel, struct rcm_event *event)
+/* True: it has to show. */
+static bool channel_queue_locked(struct rcm_channel *channel, struct rcm_event *event) RCM_REQUIRES(channel->lock)
 {
-	rcm_lock_acquire(&channel->lock);
+	rcm_lock_assert_held(&channel->lock);
 	rcm_channel_append_locked(channel, event);
 	for (unsigned i = 0; i < channel->own_awaited; i++)
 		sem_post(&channel->own);
-	if (!channel_call_takes(channel, event))
+	return !channel_call_takes(channel, event);
+}
+
+void rcm_channel_post(struct rcm_channel *channel, struct rcm_event *event)
+{
+	rcm_lock_acquire(&channel->lock);
+	if (channel_queue_locked(channel, event))
 		rcm_channel_show_locked(channel);
+	rcm_lock_release(&channel->lock);
+}
+
+bool rcm_channel_post_unshown(struct rcm_channel *channel, struct rcm_event *event)
+{
+	bool shows;
+
+	rcm_lock_acquire(&channel->lock);
+	shows = channel_queue_locked(channel, event);
+	rcm_lock_release(&channel->lock);
+	return shows;
+}
+
+void rcm_channel_show(struct rcm_channel *channel)
+{
+	rcm_lock_acquire(&channel->lock);
+	rcm_channel_show_locked(channel);
 	rcm_lock_release(&channel->lock);
 }
 

@@ -94,6 +94,10 @@ void rcm_channel_put(struct rcm_channel *channel);
 /* Queues an event, taking it over. Caller holds event->id->lock, and channel is that id's. Can't fail. */
 void rcm_channel_post(struct rcm_channel *channel, struct rcm_event *event);
 
+/* The same, where others follow; true: the descriptor doesn't show it yet, and rcm_channel_show() has to be called. */
+bool rcm_channel_post_unshown(struct rcm_channel *channel, struct rcm_event *event);
+void rcm_channel_show(struct rcm_channel *channel);
+
 /* Takes the undelivered events of an id out, into list (links: in_channel), which the caller keeps or discards. */
 void rcm_channel_withdraw(struct rcm_channel *channel, struct rcm_id *id, struct rcm_event_list *ret_list);
 

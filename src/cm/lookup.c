@@ -83,12 +83,47 @@ static const struct rcm_event_ops lookup_ops = {
 	.free = lookup_release,
 };
 
-/* On the engine's thread. */
+/* Outcomes that are told together are shown at the end: who is woken finds all of them, and no lock that is held. A
+ * reference; the engine's thread's alone, and NULL between its turns. */
+static struct rcm_channel *lookup_unshown;
+
+static void lookup_show(void)
+{
+	if (lookup_unshown)
+		rcm_channel_show(lookup_unshown);
+	rcm_channel_put(lookup_unshown);
+	lookup_unshown = NULL;
+}
+
+__attribute__((constructor)) static void lookup_watch_told(void)
+{
+	rcm_request_watch_told(lookup_show);
+}
+
+/* *ret_unshown: the channel that has to show it, a reference, or NULL. */
+static bool lookup_post_locked(struct rcm_id *id, struct rcm_event *event, bool more, struct rcm_channel **ret_unshown)
+	RCM_REQUIRES(id->lock)
+{
+	rcm_lock_assert_held(&id->lock);
+	if (!more)
+		return rcm_id_post_locked(id, event);
+	if (id->dead)
+		return false;
+	/* On another channel, where nobody sees this one before those. */
+	if (lookup_unshown && lookup_unshown != id->channel)
+		rcm_channel_show(lookup_unshown);
+	if (rcm_channel_post_unshown(id->channel, event))
+		*ret_unshown = rcm_channel_ref(id->channel);
+	return true;
+}
+
+/* On the engine's thread, or the caller's. */
 static void lookup_completed(void *arg, struct rcm_outcome *outcome)
 {
 	struct rcm_lookup *lookup = arg;
 	struct rdma_cm_event *event = &lookup->event.pub;
 	struct rcm_id *id = lookup->event.id;
+	struct rcm_channel *unshown = NULL;
 	struct rcm_request *request;
 	bool wanted;
 
@@ -103,12 +138,16 @@ static void lookup_completed(void *arg, struct rcm_outcome *outcome)
 	request = lookup->request;
 	lookup->request = NULL;
 	lookup->done = true;
-	wanted = id->lookup == lookup && rcm_id_post_locked(id, &lookup->event);
+	wanted = id->lookup == lookup && lookup_post_locked(id, &lookup->event, outcome->more, &unshown);
 	if (!wanted && id->lookup == lookup)
 		id->lookup = NULL;
 	rcm_lock_release(&id->lock);
 
 	rcm_request_put(request);
+	if (unshown) {
+		rcm_channel_put(lookup_unshown);
+		lookup_unshown = unshown;
+	}
 	if (!wanted)
 		rcm_event_discard(&lookup->event);
 }

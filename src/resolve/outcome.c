@@ -61,7 +61,7 @@ void rcm_outcome_tell(struct rcm_engine *engine, const struct rcm_about *about, 
 		      rcm_outcome_fn *done, void *arg)
 {
 	struct rcm_outcome outcome = {
-		.status = answer->status, .arg = outcome_arg(about, answer), .port = about->port,
+		.status = answer->status, .arg = outcome_arg(about, answer), .port = about->port, .more = about->more,
 	};
 
 	rcm_stats_count(&engine->stats, count_of(answer->status));
@@ -78,13 +78,26 @@ void rcm_outcome_tell(struct rcm_engine *engine, const struct rcm_about *about, 
 	done(arg, &outcome);
 }
 
-void rcm_request_tell(struct rcm_request *request, struct rcm_answer *answer)
+void rcm_request_tell(struct rcm_request *request, struct rcm_answer *answer, bool more)
 {
 	const struct rcm_about about = {
 		.node = request->node, .service = request->service, .sa = rcm_request_is_sa(request),
-		.port = request->port, .number = request->number,
+		.port = request->port, .number = request->number, .more = more,
 	};
 
 	rcm_outcome_tell(request->engine, &about, answer, request->done, request->arg);
 	rcm_request_unref(request);
+}
+
+static void (*outcomes_told)(void);
+
+void rcm_outcomes_watch(void (*told)(void))
+{
+	outcomes_told = told;
+}
+
+void rcm_outcomes_told(void)
+{
+	if (outcomes_told)
+		outcomes_told();
 }

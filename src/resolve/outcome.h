@@ -10,6 +10,7 @@ struct rcm_about {
 	bool sa;
 	uint16_t port;			/* that the service means, host order */
 	unsigned number;		/* of the request */
+	bool more;			/* rcm_outcomes_told() follows */
 };
 
 /* Calls done with the outcome, taking over the reference to answer, and counts it. */
@@ -17,4 +18,8 @@ void rcm_outcome_tell(struct rcm_engine *engine, const struct rcm_about *about, 
 		      rcm_outcome_fn *done, void *arg);
 
 /* The same for a request that waits nowhere, of which the engine's reference is given back. */
-void rcm_request_tell(struct rcm_request *request, struct rcm_answer *answer);
+void rcm_request_tell(struct rcm_request *request, struct rcm_answer *answer, bool more);
+
+/* Those that were told one after the other have been; and who wants to know. */
+void rcm_outcomes_told(void);
+void rcm_outcomes_watch(void (*told)(void));

@@ -40,6 +40,7 @@ struct rcm_outcome {
 	uint16_t port;			/* names: what service means, host order */
 	char *text;			/* the step that failed and why, or what is missing, for the completion to
 					 * free(); or NULL */
+	bool more;			/* see rcm_request_watch_told() */
 };
 
 /* Called once, on the engine's thread or inside rcm_request_start(), with no lock held. May call rcm_request_put(), not

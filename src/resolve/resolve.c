@@ -55,6 +55,11 @@ int rcm_request_start(const struct rcm_question *question, rcm_outcome_fn *done,
 	return 0;
 }
 
+void rcm_request_watch_told(void (*told)(void))
+{
+	rcm_outcomes_watch(told);
+}
+
 bool rcm_request_rests(struct rcm_request *request)
 {
 	return rcm_engine_rests(request->engine, request);
@@ -80,7 +85,7 @@ void rcm_requests_drop(rcm_outcome_fn *done, bool (*wanted)(const void *arg))
 	rcm_engine_lift_unwanted(rcm_engine_the(), done, wanted, &lifted);
 	while ((request = TAILQ_FIRST(&lifted))) {
 		TAILQ_REMOVE(&lifted, request, waiter);
-		rcm_request_tell(request, rcm_answer_fixed(RCM_ANSWER_CANCELLED));
+		rcm_request_tell(request, rcm_answer_fixed(RCM_ANSWER_CANCELLED), false);
 	}
 }
 
@@ -90,7 +95,7 @@ void rcm_request_cancel(struct rcm_request *request)
 		return;
 	/* There may be no engine, and need not be one for this. */
 	if (rcm_engine_lift(request->engine, request)) {
-		rcm_request_tell(request, rcm_answer_fixed(RCM_ANSWER_CANCELLED));
+		rcm_request_tell(request, rcm_answer_fixed(RCM_ANSWER_CANCELLED), false);
 		return;
 	}
 	if (atomic_exchange_explicit(&request->cancelled, true, memory_order_relaxed))

@@ -17,6 +17,13 @@ struct rcm_request;
 int rcm_request_start(const struct rcm_question *question, rcm_outcome_fn *done, void *arg,
 		      struct rcm_request **ret_request);
 
+/*
+ * Outcomes that the engine tells have more set, and told is called after the last of those that are there together, and
+ * before one that another function is told, on the same thread: what need not be done for each can be done there. For a
+ * constructor.
+ */
+void rcm_request_watch_told(void (*told)(void));
+
 /* Asks for an end: done is called soon with -ECANCELED, unless the outcome was on its way already. Never waits. NULL:
  * nothing. */
 void rcm_request_cancel(struct rcm_request *request);

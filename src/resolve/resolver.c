@@ -60,23 +60,30 @@ static void cancels_serve(struct rcm_requests *cancels)
 	}
 }
 
-static void request_deliver(struct rcm_request *request)
+static void ended_tell(struct rcm_request *request)
 {
 	struct rcm_answer *answer = request->answer;
 
 	request->answer = NULL;
-	rcm_request_tell(request, answer);
+	rcm_request_tell(request, answer, true);
 }
 
 /* All of a turn together, so that a burst of answers wakes a reader once. */
 static void ended_deliver(struct rcm_engine *engine)
 {
 	struct rcm_request *request;
+	rcm_outcome_fn *last = NULL;
 
 	while ((request = STAILQ_FIRST(&engine->ended))) {
 		STAILQ_REMOVE_HEAD(&engine->ended, queued);
-		request_deliver(request);
+		/* Who is told otherwise sees all that was told before. */
+		if (last && last != request->done)
+			rcm_outcomes_told();
+		last = request->done;
+		ended_tell(request);
 	}
+	if (last)
+		rcm_outcomes_told();
 }
 
 /* Begins what was posted, and what is posted meanwhile, within the budget of a turn: whoever posts without a pause must

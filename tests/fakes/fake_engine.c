@@ -157,6 +157,25 @@ void rcm_fake_engine_resolve(unsigned results)
 	complete(oldest(), &outcome);
 }
 
+static void (*all_told)(void);
+
+void rcm_request_watch_told(void (*told)(void))
+{
+	all_told = told;
+}
+
+void rcm_fake_engine_resolve_all(void (*step)(void))
+{
+	for (unsigned left = rcm_fake_engine_pending(); left; left--) {
+		struct rcm_outcome outcome = { .arg = 1, .answer = make_answer(1), .port = 7471, .more = true };
+
+		if (left == 1)
+			step();
+		complete(oldest(), &outcome);
+	}
+	all_told();
+}
+
 void rcm_fake_engine_fail(int status, uint64_t arg, const char *text)
 {
 	struct rcm_outcome outcome = { .status = status, .arg = arg };

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netdb.h>
+#include <poll.h>
 #include <sched.h>
 
 #include "addr/build.h"
@@ -359,6 +360,72 @@ static void test_lookup_abandoned_with_queued_event_leaves_the_id_free(void **st
 	query_nothing();
 }
 
+static bool is_readable(const struct rcm_channel *c)
+{
+	struct pollfd p = { .fd = c->pub.fd, .events = POLLIN };
+
+	return poll(&p, 1, 0) == 1;
+}
+
+static void nobody_is_woken(void)
+{
+	assert_false(is_readable(channel));
+}
+
+static void test_lookups_that_end_together_wake_once_all_are_there(void **state)
+{
+	struct rcm_event *event;
+	struct rcm_id *other;
+
+	(void)state;
+	assert_int_equal(rcm_id_new(channel, NULL, RDMA_PS_TCP, IBV_QPT_RC, &other), 0);
+	start();
+	assert_int_equal(rcm_lookup_start(other, "other.test", "7471", NULL), 0);
+	rcm_fake_engine_resolve_all(nobody_is_woken);
+	assert_true(is_readable(channel));
+	get_resolved(1);
+	assert_int_equal(rcm_channel_get(channel, &event), 0);
+	rcm_event_ack(event);
+	get_nothing();
+	assert_false(is_readable(channel));
+	rcm_id_destroy(other);
+}
+
+/* The last goes to another channel: what came before shows all the same. */
+static void test_lookups_that_end_together_show_on_each_channel(void **state)
+{
+	struct rcm_channel *second;
+	struct rcm_id *other;
+
+	(void)state;
+	assert_int_equal(rcm_channel_new(&second), 0);
+	assert_int_equal(rcm_id_new(second, NULL, RDMA_PS_TCP, IBV_QPT_RC, &other), 0);
+	start();
+	assert_int_equal(rcm_lookup_start(other, "other.test", "7471", NULL), 0);
+	rcm_fake_engine_resolve_all(nobody_is_woken);
+	assert_true(is_readable(channel));
+	assert_true(is_readable(second));
+	get_resolved(1);
+	rcm_id_destroy(other);
+	rcm_channel_close(second);
+}
+
+/* And where nobody wants the last. */
+static void test_lookups_that_end_together_show_without_the_last(void **state)
+{
+	struct rcm_id *other;
+
+	(void)state;
+	assert_int_equal(rcm_id_new(channel, NULL, RDMA_PS_TCP, IBV_QPT_RC, &other), 0);
+	start();
+	assert_int_equal(rcm_lookup_start(other, "other.test", "7471", NULL), 0);
+	rcm_fake_engine_hold_cancels(true);
+	rcm_id_destroy(other);
+	rcm_fake_engine_resolve_all(nobody_is_woken);
+	assert_true(is_readable(channel));
+	get_resolved(1);
+}
+
 static void test_lookup_of_a_migrated_id_ends_on_the_new_channel(void **state)
 {
 	struct rcm_channel *first = channel;
@@ -492,6 +559,9 @@ int main(void)
 		TEST(test_lookup_answered_after_its_channel_is_closed_hurts_nobody),
 		TEST(test_lookup_with_queued_event_is_dropped_by_destroy),
 		TEST(test_lookup_abandoned_with_queued_event_leaves_the_id_free),
+		TEST(test_lookups_that_end_together_wake_once_all_are_there),
+		TEST(test_lookups_that_end_together_show_on_each_channel),
+		TEST(test_lookups_that_end_together_show_without_the_last),
 		TEST(test_lookup_of_a_migrated_id_ends_on_the_new_channel),
 		TEST(test_lookup_of_a_service_asks_the_port_that_the_id_is_bound_to),
 		TEST(test_lookup_of_a_service_needs_a_usable_infiniband_port),
