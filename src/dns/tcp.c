@@ -5,19 +5,15 @@
 #include <errno.h>
 #include <netinet/tcp.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 
 #include "base/container.h"
 #include "base/err.h"
 #include "base/fds.h"
 #include "base/limits.h"
-#include "base/log.h"
+#include "dns/stream.h"
 
 enum {
-	PREFIX = 2,			/* octets of a message's length, which go before it */
-	IN_SIZE = PREFIX + RCM_MESSAGE_MAX,
-	OUT_SIZE = 4096,
 	RECEIVES_A_TURN = 4,
 	PIPELINE = 128,
 };
@@ -32,7 +28,6 @@ struct rcm_tcp_connection {
 	TAILQ_ENTRY(rcm_tcp_connection) entry;
 	struct rcm_source source;
 	struct rcm_tcp *tcp;
-	int fd;
 	bool connected;
 	bool busy;			/* in use further up: not to be freed */
 	bool over;			/* to be freed then */
@@ -43,9 +38,7 @@ struct rcm_tcp_connection {
 	struct rcm_carried *out;	/* by id, the oldest first; those to be sent, too: */
 	struct rcm_carrieds unsent;
 	struct rcm_timer idle;
-	size_t in_len, out_len, out_at;
-	uint8_t *in;			/* NULL: nothing came yet */
-	uint8_t out_bytes[OUT_SIZE];
+	struct rcm_stream stream;
 };
 
 void rcm_tcp_init(struct rcm_tcp *tcp, struct rcm_carry *carry, const union rcm_dns_address *address)
@@ -70,15 +63,15 @@ static void tcp_connection_free(struct rcm_tcp_connection *connection)
 		tcp->connections_count--;
 	}
 	rcm_timer_stop(tcp->carry->loop, &connection->idle);
-	if (connection->fd >= 0) {
+	if (connection->stream.fd >= 0) {
 		rcm_source_remove(&connection->source);
-		rcm_fds_close(connection->fd);
+		rcm_fds_close(connection->stream.fd);
 	}
-	connection->fd = -1;
+	connection->stream.fd = -1;
 	connection->over = true;
 	if (connection->busy)
 		return;
-	free(connection->in);
+	rcm_stream_done(&connection->stream);
 	free(connection);
 }
 
@@ -200,79 +193,31 @@ static void tcp_take(struct rcm_tcp_connection *connection, const uint8_t *bytes
 		tcp_flush_soon(tcp);
 }
 
-/* Hands out the whole messages there are; of the last the beginning may stay. */
-static void tcp_take_messages(struct rcm_tcp_connection *connection)
+static struct rcm_tcp_connection *tcp_connection_of(struct rcm_stream *stream)
 {
-	size_t at = 0, len;
-
-	while (connection->in_len - at >= PREFIX && !connection->over) {
-		len = (size_t)(connection->in[at] << 8 | connection->in[at + 1]);
-		if (connection->in_len - at < PREFIX + len)
-			break;
-		tcp_take(connection, connection->in + at + PREFIX, len);
-		at += PREFIX + len;
-	}
-	connection->in_len -= at;
-	memmove(connection->in, connection->in + at, connection->in_len);
+	return rcm_container(stream, struct rcm_tcp_connection, stream);
 }
 
-/* How many octets came, 0 at the end of the stream, or -errno. */
-static int tcp_receive(struct rcm_tcp_connection *connection)
+static bool tcp_take_message(struct rcm_stream *stream, const uint8_t *bytes, size_t len)
 {
-	const int on = 1;
-	ssize_t n;
+	struct rcm_tcp_connection *connection = tcp_connection_of(stream);
 
-	if (!connection->in)
-		connection->in = malloc(IN_SIZE);
-	if (!connection->in)
-		return -ENOMEM;
-	n = recv(connection->fd, connection->in + connection->in_len, IN_SIZE - connection->in_len, MSG_DONTWAIT);
-	if (n < 0)
-		return rcm_errno();
-	/* A server that gathers small answers (Nagle) waits for our word that the last came; it must not wait 40 ms. */
-	setsockopt(connection->fd, IPPROTO_TCP, TCP_QUICKACK, &on, sizeof(on));
-	connection->in_len += (size_t)n;
-	tcp_take_messages(connection);
-	return (int)n;
+	tcp_take(connection, bytes, len);
+	return !connection->over;
 }
 
 /* ---- Sending ---- */
 
-static void tcp_fill(struct rcm_tcp_connection *connection)
+static size_t tcp_write_next(struct rcm_stream *stream, uint8_t bytes[RCM_MESSAGE_QUESTION_MAX])
 {
-	struct rcm_carried *carried;
-	uint8_t *at;
-	size_t len;
+	struct rcm_tcp_connection *connection = tcp_connection_of(stream);
+	struct rcm_carried *carried = TAILQ_FIRST(&connection->unsent);
 
-	connection->out_at = connection->out_len = 0;
-	while ((carried = TAILQ_FIRST(&connection->unsent)) &&
-	       OUT_SIZE - connection->out_len >= PREFIX + RCM_MESSAGE_QUESTION_MAX) {
-		at = connection->out_bytes + connection->out_len;
-		len = carried->ops->write(carried, at + PREFIX);
-		at[0] = (uint8_t)(len >> 8);
-		at[1] = (uint8_t)len;
-		connection->out_len += PREFIX + len;
-		TAILQ_REMOVE(&connection->unsent, carried, entry);
-		carried->unsent = false;
-	}
-}
-
-/* 0 or -errno. */
-static int tcp_send_all(struct rcm_tcp_connection *connection)
-{
-	ssize_t n;
-
-	for (;;) {
-		if (connection->out_at == connection->out_len)
-			tcp_fill(connection);
-		if (!connection->out_len)
-			return 0;
-		n = send(connection->fd, connection->out_bytes + connection->out_at,
-			 connection->out_len - connection->out_at, MSG_NOSIGNAL | MSG_DONTWAIT);
-		if (n < 0)
-			return rcm_errno();
-		connection->out_at += (size_t)n;
-	}
+	if (!carried)
+		return 0;
+	TAILQ_REMOVE(&connection->unsent, carried, entry);
+	carried->unsent = false;
+	return carried->ops->write(carried, bytes);
 }
 
 static bool tcp_is_for_later(int error)
@@ -282,7 +227,7 @@ static bool tcp_is_for_later(int error)
 
 static void tcp_flush_connection(struct rcm_tcp_connection *connection)
 {
-	int ret = connection->connected ? tcp_send_all(connection) : -EAGAIN;
+	int ret = connection->connected ? rcm_stream_send(&connection->stream, tcp_write_next) : -EAGAIN;
 
 	if (!ret || tcp_is_for_later(ret))
 		ret = rcm_source_change(&connection->source, RCM_READABLE | (ret ? RCM_WRITABLE : 0U));
@@ -298,7 +243,7 @@ static int tcp_connected(struct rcm_tcp_connection *connection)
 	socklen_t len = sizeof(int);
 	int ret = 0;
 
-	getsockopt(connection->fd, SOL_SOCKET, SO_ERROR, &ret, &len);
+	getsockopt(connection->stream.fd, SOL_SOCKET, SO_ERROR, &ret, &len);
 	connection->connected = !ret;
 	connection->moved_at = tcp_now(connection->tcp);
 	return -ret;
@@ -313,7 +258,7 @@ static void tcp_connection_ready(struct rcm_source *source, uint32_t events)
 	if (!connection->connected)
 		n = tcp_connected(connection) ?: 1;
 	for (int i = 0; events & ~(uint32_t)RCM_WRITABLE && i < RECEIVES_A_TURN && n > 0 && !connection->over; i++)
-		n = tcp_receive(connection);
+		n = rcm_stream_receive(&connection->stream, tcp_take_message);
 	if (!connection->over && n <= 0 && !tcp_is_for_later(n))
 		tcp_connection_end(connection, n ? n : -ECONNRESET);
 	if (!connection->over)
@@ -337,9 +282,9 @@ static int tcp_connection_new(struct rcm_tcp *tcp, struct rcm_tcp_connection **r
 	TAILQ_INIT(&connection->unsent);
 	TAILQ_INSERT_TAIL(&tcp->connections, connection, entry);
 	tcp->connections_count++;
-	connection->fd = rcm_carry_connect(&tcp->address, SOCK_STREAM);
-	ret = connection->fd < 0 ? connection->fd :
-	      rcm_source_add(tcp->carry->loop, &connection->source, connection->fd, RCM_READABLE | RCM_WRITABLE,
+	connection->stream.fd = rcm_carry_connect(&tcp->address, SOCK_STREAM);
+	ret = connection->stream.fd < 0 ? connection->stream.fd :
+	      rcm_source_add(tcp->carry->loop, &connection->source, connection->stream.fd, RCM_READABLE | RCM_WRITABLE,
 			     tcp_connection_ready);
 	if (ret)
 		tcp_connection_free(connection);
