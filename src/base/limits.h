@@ -18,7 +18,8 @@ enum {
 	 */
 	RCM_DNS_WINDOW = 128,		/* places at first */
 	RCM_DNS_WINDOW_MIN = 64,
-	RCM_DNS_NEWEST = 8,		/* of so many places for names that wait one goes to the newest */
+	RCM_DNS_NEWEST = 8,		/* of so many places for names that wait one goes to the newest, */
+	RCM_DNS_NEWEST_US = 250,	/* and each so many us one beyond the window */
 	RCM_DNS_IN_FLIGHT = 4096,	/* in all, those without a place too; more wait */
 	RCM_DNS_SOCKETS = 16,		/* UDP sockets to one name server */
 	RCM_DNS_SOCKET_QUESTIONS = 256,	/* asked from one port, before another takes over */

@@ -160,7 +160,7 @@ static bool families_have_room(struct rcm_servers *servers, const struct rcm_res
 	struct rcm_contact *contact = rcm_servers_get(servers, &resolv->servers[first]);
 
 	/* Without memory for it the question says so. */
-	return !contact || rcm_server_has_room(&contact->known, questions);
+	return !contact || rcm_server_has_room(&contact->known, questions, servers->beyond);
 }
 
 static int families_start(struct rcm_servers *servers, const struct rcm_resolv *resolv, const char *name, int family,

@@ -48,7 +48,9 @@ struct rcm_names {
 	enum rcm_pick_step steps[RCM_PICK_STEPS];
 	struct name_list lists[NAME_STATES];
 	unsigned turns;			/* given to names that waited for a place */
-	struct rcm_timer pump;
+	struct rcm_timer pump, newest;
+	uint64_t newest_at;		/* when one beyond the window was asked about, */
+	bool more_wait;			/* and whether others have come to wait since then */
 };
 
 /* ---- A name's life ---- */
@@ -319,6 +321,36 @@ static struct name *names_next(const struct rcm_names *names)
 	return names->turns % RCM_DNS_NEWEST ? TAILQ_FIRST(waiting) : TAILQ_LAST(waiting, name_list);
 }
 
+static void names_newest_due(struct rcm_timer *timer);
+
+/* Those in front of it may be of a kind that is never answered: it doesn't wait until they lose their places. */
+static void names_ask_newest(struct rcm_names *names)
+{
+	struct name *newest = TAILQ_LAST(&names->lists[NAME_WAITING], name_list);
+	uint64_t due = names->newest_at + RCM_DNS_NEWEST_US * RCM_NS_PER_MS / 1000;
+
+	if (!newest || !names->more_wait)
+		return;
+	if (due > names->loop->now) {
+		if (names->newest.state == RCM_TIMER_IDLE)
+			rcm_timer_start(names->loop, &names->newest, due, names_newest_due);
+		return;
+	}
+	names->more_wait = false;
+	names->newest_at = names->loop->now;
+	names->servers.beyond = RCM_DNS_WINDOW_MIN;
+	name_advance(newest, true);
+	names->servers.beyond = 0;
+}
+
+static void names_newest_due(struct rcm_timer *timer)
+{
+	struct rcm_names *names = rcm_container(timer, struct rcm_names, newest);
+
+	names_ask_newest(names);
+	names->families->flush(&names->servers);
+}
+
 /* What needs no name server waits for nobody; who does waits in order, but for the share of the newest. */
 static void names_pump(struct rcm_timer *timer)
 {
@@ -329,8 +361,11 @@ static void names_pump(struct rcm_timer *timer)
 	while ((name = names_next(names)) && !name_advance(name, true))
 		names->turns++;
 	while ((name = TAILQ_FIRST(&names->lists[NAME_FRESH])))
-		if (name_advance(name, TAILQ_EMPTY(waiting)))
+		if (name_advance(name, TAILQ_EMPTY(waiting))) {
 			name_move(name, NAME_WAITING);
+			names->more_wait = true;
+		}
+	names_ask_newest(names);
 	names->families->flush(&names->servers);
 }
 
@@ -450,6 +485,7 @@ void rcm_names_close(struct rcm_names *names)
 			name_free(TAILQ_FIRST(&names->lists[i]));
 	rcm_servers_done(&names->servers);
 	rcm_timer_stop(names->loop, &names->pump);
+	rcm_timer_stop(names->loop, &names->newest);
 	rcm_srcaddr_close(names->srcaddr);
 	rcm_resolv_put(names->resolv);
 	rcm_hosts_free(names->hosts);

@@ -21,9 +21,9 @@ void rcm_server_init(struct rcm_server *server, const union rcm_dns_address *add
 	*server = (struct rcm_server){ .address = *address, .window = WINDOW };
 }
 
-bool rcm_server_has_room(const struct rcm_server *server, unsigned questions)
+bool rcm_server_has_room(const struct rcm_server *server, unsigned questions, unsigned beyond)
 {
-	return server->placed + questions <= server->window && server->out + questions <= WINDOW_MAX;
+	return server->placed + questions <= server->window + beyond && server->out + questions <= WINDOW_MAX;
 }
 
 uint64_t rcm_server_patience(const struct rcm_server *server)

@@ -23,8 +23,8 @@ struct rcm_server {
 
 void rcm_server_init(struct rcm_server *server, const union rcm_dns_address *address);
 
-/* Whether so many more questions have a place. */
-bool rcm_server_has_room(const struct rcm_server *server, unsigned questions);
+/* Whether so many more questions have a place; beyond: more places than the window has for others. */
+bool rcm_server_has_room(const struct rcm_server *server, unsigned questions, unsigned beyond);
 
 /* How long a question keeps its place unanswered, and how long to wait before it is asked once more. */
 uint64_t rcm_server_patience(const struct rcm_server *server);

@@ -27,6 +27,7 @@ struct rcm_servers {
 	TAILQ_HEAD(, rcm_contact) contacts;
 	unsigned turn;				/* which one begins, with "options rotate" */
 	struct rcm_timer bury;			/* frees those that are gone */
+	unsigned beyond;			/* places beyond the window that the next name may take one of */
 	void (*room)(void *arg);		/* a question may have a place now */
 	void *room_arg;
 };

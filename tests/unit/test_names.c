@@ -294,6 +294,45 @@ static void test_names_without_room_the_newest_has_a_share_of_the_places(void **
 	answer_waiting(&waiting, MANY - waiting.oldest);
 }
 
+/* And nobody waits until they lose their places. */
+static void test_names_without_room_now_and_then_the_newest_is_asked_beyond_it(void **state)
+{
+	static struct result r[4], live;
+	struct rcm_families *n0, *n3;
+	static const char *const asked[] = { "n0.test", "n1.test", "n2.test", "n3.test" };
+
+	(void)state;
+	fake_families_room(1);
+	fake_families_go_beyond(true);
+	for (int i = 0; i < 4; i++)
+		start(&r[i], asked[i]);
+	turn();
+	assert_int_equal(fake_families_out(), 2);
+	n0 = fake_families_take("n0.test", AF_UNSPEC);
+	n3 = fake_families_take("n3.test", AF_UNSPEC);
+	start(&live, "live.test");
+	turn();
+	assert_int_equal(fake_families_out(), 2);
+	rcm_fake_clock_advance(RCM_DNS_NEWEST_US * 1000);
+	turn();
+	assert_int_equal(fake_families_out(), 3);
+	fake_families_found(fake_families_take("live.test", AF_UNSPEC), "127.0.0.1", "::1");
+	assert_int_equal(live.done, 1);
+	/* Once for each: the others don't go beyond it. */
+	rcm_fake_clock_advance(RCM_DNS_NEWEST_US * 1000);
+	turn();
+	assert_int_equal(fake_families_out(), 2);
+	fake_families_go_beyond(false);
+	fake_families_fail(n0, RCM_DNS_NXDOMAIN);
+	fake_families_fail(n3, RCM_DNS_NXDOMAIN);
+	turn();
+	fake_families_room(4);
+	turn();
+	fake_families_fail(fake_families_take("n2.test", AF_UNSPEC), RCM_DNS_NXDOMAIN);
+	fake_families_fail(fake_families_take("n1.test", AF_UNSPEC), RCM_DNS_NXDOMAIN);
+	turn();
+}
+
 /* A4: what is on this host waits for no name server, nor for those who do. */
 static void test_names_of_the_hosts_file_go_before_those_that_wait_for_room(void **state)
 {
@@ -433,6 +472,7 @@ int main(void)
 		NAMES_TEST(test_names_part_is_told_to_who_asks_and_the_lookup_goes_on),
 		NAMES_TEST(test_names_without_room_wait_in_order_and_are_asked_when_there_is_some),
 		NAMES_TEST(test_names_without_room_the_newest_has_a_share_of_the_places),
+		NAMES_TEST(test_names_without_room_now_and_then_the_newest_is_asked_beyond_it),
 		NAMES_TEST(test_names_of_the_hosts_file_go_before_those_that_wait_for_room),
 		NAMES_TEST(test_names_without_room_the_loop_sleeps),
 		NAMES_TEST(test_names_at_a_server_that_is_gone_are_asked_about_anew),

@@ -80,8 +80,9 @@ static void test_server_patience_doubles_while_nothing_at_all_is_answered(void *
 static void test_server_window_grows_with_answers_that_come_as_soon_as_ever(void **state)
 {
 	(void)state;
-	assert_true(rcm_server_has_room(&server, WINDOW));
-	assert_false(rcm_server_has_room(&server, WINDOW + 1));
+	assert_true(rcm_server_has_room(&server, WINDOW, 0));
+	assert_true(rcm_server_has_room(&server, WINDOW + 2, 2));
+	assert_false(rcm_server_has_room(&server, WINDOW + 1, 0));
 	server.placed = WINDOW;
 	for (int i = 0; i < 100; i++)
 		answer_after(20 * MS);
@@ -99,7 +100,7 @@ static void test_server_window_grows_with_answers_that_come_as_soon_as_ever(void
 	assert_int_equal(server.window, IN_FLIGHT);
 	server.placed = 0;
 	server.out = IN_FLIGHT - 1;
-	assert_false(rcm_server_has_room(&server, 2));
+	assert_false(rcm_server_has_room(&server, 2, 0));
 }
 
 static void test_server_window_halves_once_for_what_was_out_together(void **state)
