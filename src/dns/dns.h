@@ -69,8 +69,10 @@ struct rcm_dns_ops {
 	 */
 	int (*settle)(struct rcm_dns *dns);
 
-	/* Whether that is known to be so. Any thread; waits for nothing. */
+	/* Whether that is known to be so; and whether sort() goes by this host's routes and addresses as they are now,
+	 * which settle() sees to. Any thread; neither waits for anything. */
 	bool (*is_settled)(struct rcm_dns *dns);
+	bool (*knows_ways)(struct rcm_dns *dns);
 
 	/* Any thread, where is_settled(): an answer that start() would give without asking anybody. 1, and done was
 	 * called; 0: there is none. Waits for nothing. */

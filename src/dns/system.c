@@ -157,7 +157,12 @@ static int system_settle(struct rcm_dns *dns)
 
 static bool system_is_settled(struct rcm_dns *dns)
 {
-	return rcm_etc_is_settled(dns->etc) && !sort_is_stale(dns);
+	return rcm_etc_is_settled(dns->etc);
+}
+
+static bool system_knows_ways(struct rcm_dns *dns)
+{
+	return !sort_is_stale(dns);
 }
 
 static void system_sort(struct rcm_dns *dns, union rcm_dns_address *addresses, unsigned count)
@@ -286,6 +291,7 @@ const struct rcm_dns_ops rcm_dns_system = {
 	.open = system_open,
 	.settle = system_settle,
 	.is_settled = system_is_settled,
+	.knows_ways = system_knows_ways,
 	.answer_now = system_answer_now,
 	.sort = system_sort,
 	.start = system_start,

@@ -41,7 +41,11 @@ static struct rcm_answer *answer_kept(struct rcm_engine *engine, const struct rc
 		return NULL;
 	rcm_stats_count(&engine->stats, RCM_COUNT_KEPT_HITS);
 	rcm_step_trace(request->number, RCM_STEP_KEPT, "an answer of before still counts");
-	return rcm_request_is_sa(request) ? answer : rcm_host_hand_out(engine, answer);
+	if (rcm_request_is_sa(request))
+		return answer;
+	if (answer->count > 1 && !engine->backends.dns->knows_ways(engine->dns))
+		engine->backends.dns->settle(engine->dns);
+	return rcm_host_hand_out(engine, answer);
 }
 
 /* Its port is known, or doesn't matter. */

@@ -51,21 +51,31 @@ static struct rcm_answer *local_kept(struct rcm_engine *engine, const struct rcm
 	len = rcm_key_host(key, question->node, question->hints.family, question->source);
 	HASH_VALUE(key, len, hash);
 	answer = rcm_cache_find(&engine->cache, key, len, hash, rcm_clock_now());
-	if (!answer)
-		return NULL;
-	rcm_stats_count(&engine->stats, RCM_COUNT_KEPT_HITS);
-	return rcm_host_hand_out(engine, answer);
+	return answer ? rcm_host_hand_out(engine, answer) : NULL;
 }
 
 static struct rcm_answer *local_name(struct rcm_engine *engine, const struct rcm_question *question, bool *settled)
 {
+	struct rcm_dns *dns = settled_dns(engine, settled);
 	struct rcm_answer *answer = NULL;
+	bool kept;
 
-	if (!settled_dns(engine, settled))
+	if (!dns)
 		return NULL;
 	if (!question->fresh)
 		answer = local_kept(engine, question);
-	return answer ? answer : rcm_host_now(engine, question->node, question->hints.family, question->source);
+	kept = answer;
+	if (!answer)
+		answer = rcm_host_now(engine, question->node, question->hints.family, question->source);
+	/* In an order of before routes or addresses changed: the engine looks at them. */
+	if (answer && answer->count > 1 && !engine->backends.dns->knows_ways(dns)) {
+		rcm_answer_put(answer);
+		*settled = false;
+		return NULL;
+	}
+	if (kept)
+		rcm_stats_count(&engine->stats, RCM_COUNT_KEPT_HITS);
+	return answer;
 }
 
 struct rcm_answer *rcm_local_answer(struct rcm_engine *engine, const struct rcm_question *question, uint16_t *ret_port,

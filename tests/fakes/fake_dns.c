@@ -148,9 +148,12 @@ static bool is_reading(void)
 	return is;
 }
 
+static _Atomic bool strange_ways;
+
 static int fake_settle(struct rcm_dns *dns)
 {
 	(void)dns;
+	strange_ways = false;
 	return !is_reading();
 }
 
@@ -158,6 +161,17 @@ static bool fake_is_settled(struct rcm_dns *dns)
 {
 	(void)dns;
 	return !is_reading();
+}
+
+static bool fake_knows_ways(struct rcm_dns *dns)
+{
+	(void)dns;
+	return !strange_ways;
+}
+
+void rcm_fake_dns_strange_ways(bool strange)
+{
+	strange_ways = strange;
 }
 
 static void tell_changes(struct rcm_dns *dns)
@@ -501,7 +515,7 @@ static void fake_abandon(struct rcm_dns *dns)
 
 const struct rcm_dns_ops rcm_fake_dns = {
 	.name = "fake", .open = fake_open, .settle = fake_settle, .is_settled = fake_is_settled,
-	.answer_now = fake_answer_now, .sort = fake_sort, .start = fake_start, .partial = fake_partial,
+	.knows_ways = fake_knows_ways, .answer_now = fake_answer_now, .sort = fake_sort, .start = fake_start, .partial = fake_partial,
 	.cancel = fake_cancel,
 	.service_now = fake_service_now, .service_start = fake_service_start, .service_cancel = fake_service_cancel,
 	.close = fake_close, .abandon = fake_abandon, .fork_prepare = fake_fork_prepare, .fork_done = fake_fork_done,

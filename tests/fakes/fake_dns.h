@@ -45,6 +45,9 @@ void rcm_fake_dns_reading(bool on);
 /* What names mean is another thing from now on; waits until the engine knows. */
 void rcm_fake_dns_change(void);
 
+/* Routes have changed since it last looked at them, which settle() does. */
+void rcm_fake_dns_strange_ways(bool strange);
+
 /* While on, what was kept is handed out in reverse. */
 void rcm_fake_dns_reverse(bool on);
 

@@ -136,6 +136,24 @@ static void test_course_of_a_kept_answer_has_the_order_of_today(void **state)
 	assert_int_equal(address(0), 0x0a000001);
 }
 
+/* The engine looks at them first; one address has no order. */
+static void test_course_of_a_kept_answer_waits_for_routes_that_changed(void **state)
+{
+	struct rcm_question q = rcm_question_name("ways.a3.ttl60.example");
+	struct rcm_question one = rcm_question_name("ways.ttl60.example");
+
+	(void)state;
+	assert_int_equal(rcm_asker_ask(&asker, &q), 0);
+	assert_int_equal(rcm_asker_ask(&asker, &one), 0);
+	rcm_fake_dns_strange_ways(true);
+	ask_here("ways.ttl60.example", NULL, 0);
+	assert_false(rcm_fake_dns.knows_ways(NULL));
+	assert_int_equal(rcm_asker_ask(&asker, &q), 0);
+	assert_true(rcm_fake_dns.knows_ways(NULL));
+	ask_here("ways.a3.ttl60.example", NULL, 0);
+	assert_int_equal(rcm_fake_dns_started(), 2);
+}
+
 /* "live-a" asked at a dead server, and again after resolv.conf was set right. */
 static void test_course_after_a_change_joins_no_lookup_from_before(void **state)
 {
@@ -408,6 +426,7 @@ int main(void)
 		T(test_course_of_a_name_that_is_known_here_ends_in_the_call),
 		T(test_course_of_a_kept_answer_ends_in_the_call),
 		T(test_course_of_a_kept_answer_has_the_order_of_today),
+		T(test_course_of_a_kept_answer_waits_for_routes_that_changed),
 		T(test_course_after_a_change_joins_no_lookup_from_before),
 		T(test_course_answer_from_before_a_change_is_not_kept),
 		T(test_course_kept_answers_are_forgotten_at_a_change),

@@ -68,13 +68,15 @@ static void test_system_routes_that_changed_are_read_on_the_loop_s_thread_alone(
 	while (!is_settled)
 		assert_int_equal(rcm_loop_turn(&loop, 1000), 0);
 	assert_true(rcm_dns_system.is_settled(dns));
+	assert_true(rcm_dns_system.knows_ways(dns));
 	before = dumps;
 	news = true;
-	assert_false(rcm_dns_system.is_settled(dns));
+	assert_false(rcm_dns_system.knows_ways(dns));
 	sort_both(dns);
 	assert_int_equal(dumps, before);
 	assert_true(rcm_dns_system.settle(dns) >= 0);
 	assert_true(dumps > before);
+	assert_true(rcm_dns_system.knows_ways(dns));
 	before = dumps;
 	sort_both(dns);
 	assert_int_equal(dumps, before);
