@@ -209,6 +209,30 @@ static void compare_with_dnsperf(unsigned depth, unsigned window)
 	print("dns names with one address", depth, mine, "dnsperf, two questions a name", perf, "1.2");
 }
 
+/* Where only the world's own file is written to. */
+static void configure(const char *options)
+{
+	FILE *file = getenv("RAI_WORLD_DIR") ? fopen("/etc/resolv.conf", "w") : NULL;
+
+	if (!file)
+		err(3, "resolv.conf of the world");
+	fprintf(file, "nameserver %s\n%s", getenv("RAI_DNS_NSD"), options);
+	fclose(file);
+}
+
+static void compare_by_tcp(unsigned depth)
+{
+	struct bench_figure tcp[ROUNDS], udp[ROUNDS];
+
+	for (int i = 0; i < ROUNDS; i++) {
+		configure("options use-vc\n");
+		tcp[i] = bench_ours(BENCH_BOTH, depth, slice);
+		configure("");
+		udp[i] = bench_ours(BENCH_BOTH, depth, slice);
+	}
+	print("dns names by TCP", depth, tcp, "the same by UDP", udp, "0.4");
+}
+
 static void compare_at_all_depths(void)
 {
 	static const unsigned depths[] = { 1, 64, 1000, 10000, DEEP };
@@ -219,6 +243,7 @@ static void compare_at_all_depths(void)
 		compare_with_all(depths[i], cares_window, dnsperf_window);
 	for (unsigned i = 1; i < count; i++)
 		compare_with_dnsperf(depths[i], dnsperf_window);
+	compare_by_tcp(1000);
 }
 
 int main(int argc, char **argv)
