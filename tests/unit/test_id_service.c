@@ -273,6 +273,23 @@ static void test_service_outcomes_wait_for_acks_and_are_not_lost(void **state)
 	take_nothing();
 }
 
+static void test_service_outcome_takes_the_place_of_the_later_one_whichever_was_acked_before(void **state)
+{
+	struct rcm_event *first;
+
+	(void)state;
+	start();
+	rcm_fake_engine_tell(0, "registered");
+	first = take(0, "registered");
+	rcm_fake_engine_tell(-ENOENT, "gone");
+	rcm_event_ack(first);
+	rcm_fake_engine_tell(0, "again");
+	rcm_fake_engine_tell(-EIO, "refused");
+	rcm_event_ack(take(-ENOENT, "gone"));
+	rcm_event_ack(take(-EIO, "refused"));
+	take_nothing();
+}
+
 static void test_service_unregistered_is_stopped_and_tells_nothing_more(void **state)
 {
 	(void)state;
@@ -429,6 +446,7 @@ int main(void)
 		T(test_service_told_before_its_call_returned_has_its_number),
 		T(test_service_outcomes_that_nobody_reads_are_the_first_and_the_last),
 		T(test_service_outcomes_wait_for_acks_and_are_not_lost),
+		T(test_service_outcome_takes_the_place_of_the_later_one_whichever_was_acked_before),
 		T(test_service_unregistered_is_stopped_and_tells_nothing_more),
 		T(test_service_unregistered_with_an_event_taken_is_freed_by_its_ack),
 		T(test_service_unregistered_while_its_event_is_being_taken_is_for_nobody),

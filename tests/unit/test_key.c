@@ -46,14 +46,15 @@ static bool same_service(const struct service *x, const struct service *y)
 {
 	unsigned len = rcm_key_service(a, &x->hints, x->name, &x->port, 0, x->client, x->accept);
 
-	assert_true(len <= RCM_KEY_SERVICE_MAX);
+	assert_true(len <= RCM_KEY_SERVICE_MAX + rcm_accept_size(x->accept));
 	return len == rcm_key_service(b, &y->hints, y->name, &y->port, 0, y->client, y->accept) && !memcmp(a, b, len);
 }
 
 static void test_key_of_a_service_tells_name_port_route_and_client_apart(void **state)
 {
 	struct service base = { .name = "storage" }, s = base;
-	struct rcm_accept *full;
+	const struct rcm_gid gids[] = { { { 1 } }, { { 2 } } };
+	struct rcm_accept *full, *one, *other;
 
 	(void)state;
 	assert_true(same_service(&base, &s));
@@ -73,6 +74,13 @@ static void test_key_of_a_service_tells_name_port_route_and_client_apart(void **
 	s.accept = full;
 	assert_false(same_service(&base, &s));
 	rcm_accept_put(full);
+	assert_int_equal(rcm_accept_new(false, &gids[0], 1, &one), 0);
+	assert_int_equal(rcm_accept_new(false, &gids[1], 1, &other), 0);
+	base.accept = one;
+	s.accept = other;
+	assert_false(same_service(&base, &s));
+	rcm_accept_put(one);
+	rcm_accept_put(other);
 }
 
 static void test_key_of_a_service_id_is_its_number_however_written(void **state)

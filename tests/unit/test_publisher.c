@@ -96,6 +96,21 @@ static void test_publisher_sets_all_again_on_client_reregister(void **state)
 	stop_all(&one, 1);
 }
 
+/* What is under way may have been asked of the SM before. */
+static void test_publisher_asks_again_where_its_port_changed_meanwhile(void **state)
+{
+	(void)state;
+	rcm_publishing_start(&one, 0x77);
+	rcm_timers_fire(&rcm_publishing_loop, rcm_publishing_loop.now);
+	assert_int_equal(rcm_model_sa_pending(), 1);
+	rcm_publisher_ports_changed(&rcm_publishing_publisher, true);
+	assert_int_equal(rcm_model_sa_pending(), 1);
+	rcm_model_sa_run(0);
+	assert_int_equal(rcm_model_gets, 1);
+	assert_told(&one, 0);
+	stop_all(&one, 1);
+}
+
 static void test_publisher_sets_again_when_its_port_comes_up(void **state)
 {
 	(void)state;
@@ -182,6 +197,33 @@ static void test_publisher_gives_a_place_to_one_of_two(void **state)
 	stop_all(&two, 1);
 }
 
+static void test_publisher_ends_one_that_waits_for_anothers_place(void **state)
+{
+	(void)state;
+	registered();
+	rcm_publishing_start(&two, 0x77);
+	rcm_model_sa_run(RCM_TEST_S);
+	assert_told(&two, -EEXIST);
+	rcm_publishing_stop(&two);
+	rcm_model_sa_run(0);
+	assert_true(two.over);
+	assert_int_equal(rcm_model_sa_count(), 1);
+	stop_all(&one, 1);
+}
+
+static void test_publisher_asks_nothing_of_a_port_that_went_down(void **state)
+{
+	(void)state;
+	registered();
+	rcm_publishing_port.active = false;
+	rcm_model_sa_run(30 * RCM_TEST_S);
+	assert_int_equal(rcm_model_gets, 0);
+	rcm_publishing_port.active = true;
+	rcm_model_sa_run(RCM_TEST_S);
+	assert_int_equal(rcm_model_gets, 1);
+	stop_all(&one, 1);
+}
+
 /* The Delete of the one can't meet the record of the other. */
 static void test_publisher_sets_after_the_one_before_has_been_deleted(void **state)
 {
@@ -209,6 +251,7 @@ static void test_publisher_with_nothing_left_looks_at_no_port(void **state)
 	looks = rcm_publishing_looks;
 	rcm_model_sa_run(100 * RCM_TEST_S);
 	assert_int_equal(rcm_publishing_looks, looks);
+	assert_int_equal(rcm_publishing_publisher.look_timer.state, RCM_TIMER_IDLE);
 }
 
 static unsigned forgotten;
@@ -244,12 +287,15 @@ int main(void)
 		T(test_publisher_sets_again_at_once_where_the_sm_is_another),
 		T(test_publisher_asks_nothing_of_an_sm_that_stays),
 		T(test_publisher_sets_all_again_on_client_reregister),
+		T(test_publisher_asks_again_where_its_port_changed_meanwhile),
 		T(test_publisher_sets_again_when_its_port_comes_up),
 		T(test_publisher_moves_the_record_where_the_default_membership_changes),
 		T(test_publisher_sees_p_keys_change_without_being_told),
 		T(test_publisher_moves_the_record_where_the_prefix_changes),
 		T(test_publisher_without_the_port_tells_when_the_lease_has_ended),
 		T(test_publisher_gives_a_place_to_one_of_two),
+		T(test_publisher_ends_one_that_waits_for_anothers_place),
+		T(test_publisher_asks_nothing_of_a_port_that_went_down),
 		T(test_publisher_sets_after_the_one_before_has_been_deleted),
 		T(test_publisher_with_nothing_left_looks_at_no_port),
 		T(test_publisher_of_the_parent_is_forgotten_without_a_question),

@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "base/clock.h"
+#include "fake_clock.h"
 #include "publishing.h"
 #include "test.h"
 
@@ -249,6 +250,38 @@ static void test_registration_at_an_sa_that_was_silent_for_a_while_is_renewed(vo
 	stop();
 }
 
+/* The pauses begin anew. */
+static void test_registration_that_was_renewed_is_tried_again_soon_where_that_fails_later(void **state)
+{
+	(void)state;
+	registered();
+	rcm_model_sa_mood(RCM_MODEL_SILENT);
+	rcm_model_sa_run(70 * RCM_TEST_S);
+	rcm_model_sa_mood(RCM_MODEL_ANSWERS);
+	while (rcm_model_sets < 2)
+		rcm_model_sa_run(RCM_TEST_S);
+	rcm_model_sa_mood(RCM_MODEL_BUSY);
+	rcm_model_sa_run(40 * RCM_TEST_S);
+	rcm_model_sa_mood(RCM_MODEL_ANSWERS);
+	rcm_model_sa_run(RCM_TEST_S);
+	assert_int_equal(rcm_model_sets, 3);
+	stop();
+}
+
+static void test_registration_that_is_stopped_tells_nothing_of_its_end(void **state)
+{
+	(void)state;
+	registered();
+	rcm_model_sa_mood(RCM_MODEL_SILENT);
+	rcm_model_sa_run(119 * RCM_TEST_S);
+	rcm_publishing_stop(&one);
+	rcm_fake_clock_advance(2 * RCM_TEST_S);
+	rcm_publishing_loop.now = rcm_clock_now();
+	rcm_model_sa_run(10 * RCM_TEST_S);
+	assert_true(one.over);
+	assert_told(&one, 0);
+}
+
 static void test_registration_with_a_lease_of_a_second_stays(void **state)
 {
 	(void)state;
@@ -283,6 +316,8 @@ int main(void)
 		T(test_registration_without_an_sm_is_told_at_once),
 		T(test_registration_at_a_silent_sa_is_lost_when_its_lease_ends_and_not_before),
 		T(test_registration_at_an_sa_that_was_silent_for_a_while_is_renewed),
+		T(test_registration_that_was_renewed_is_tried_again_soon_where_that_fails_later),
+		T(test_registration_that_is_stopped_tells_nothing_of_its_end),
 		T(test_registration_with_a_lease_of_a_second_stays),
 	};
 
