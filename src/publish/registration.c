@@ -126,6 +126,7 @@ static void registration_set_done(void *arg, const struct rcm_sa_answer *answer)
 		return;
 	}
 	r->there = true;
+	r->set_sm_lid = r->sm_lid;
 	r->lease_end = r->set_at + r->offer.lease_s * RCM_NS_PER_S;
 	r->failures = 0;
 	snprintf(text, sizeof(text), is_first ? "registered" : "registered again: %s", r->why);
@@ -193,7 +194,9 @@ static void registration_looked(void *arg, const struct rcm_sa_answer *answer)
 		registration_failed(r, answer->status, answer->text);
 	} else {
 		if (answer->status || !answer->count) {
-			registration_lost(r, -ENOENT, "the SA doesn't have the record any more");
+			registration_lost(r, -ENOENT, r->sm_lid != r->set_sm_lid ?
+					  "there is another subnet manager, which doesn't have the record" :
+					  "the SA doesn't have the record any more");
 		} else if (!is_alike(r, &answer->services[0])) {
 			snprintf(text, sizeof(text), "another's record was put in its place: \"%.64s\"",
 				 answer->services[0].name);
@@ -279,6 +282,7 @@ void rcm_registration_turn(struct rcm_registration *r, const struct rcm_sa_ops *
 	r->sa_ops = ops;
 	r->sa = sa;
 	r->port = port->gid;
+	r->sm_lid = port->sm_lid;
 	r->next = rcm_registration_next(r, port);
 	r->blocked = false;
 	registration_run_out(r);

@@ -61,6 +61,7 @@ struct rcm_registration {
 	const struct rcm_sa_ops *sa_ops;	/* during a turn: through whom, */
 	struct rcm_sa *sa;
 	struct rcm_gid port;			/* by which port, */
+	uint16_t sm_lid, set_sm_lid;		/* where its SM is, and was when the record was set, */
 	struct rcm_service_place next;		/* and where the record is to be from now on */
 	struct rcm_sa_query *query;
 	int why_status;				/* what went wrong last, */
