@@ -44,7 +44,7 @@ struct rcm_event_ops {
 	 * does. */
 	const char *(*text)(const struct rcm_event *event);
 
-	/* Frees its memory; nothing else. NULL: free(3). */
+	/* Frees its memory, and tells who waits for that. Any thread, no lock held. NULL: free(3). */
 	void (*free)(struct rcm_event *event);
 };
 

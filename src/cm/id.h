@@ -82,7 +82,7 @@ struct rcm_id {
 	bool rests;
 	uint8_t stay;				/* 0 or 1 by turns; changed under lock and channel's, read under one */
 
-	struct rcm_lock lock;			/* never held over a system call that can block */
+	struct rcm_lock lock;			/* never held over what waits for the network or another process */
 	pthread_cond_t changed;			/* all is acked, no command is under way, no migration */
 
 	/* Held over the verbs calls that make, change and end what pub has of queues (qp, srq, the CQs, pd) and over

@@ -44,7 +44,7 @@ bool rcm_kernel_has(struct rcm_id *id);
  * rcm_ucma_listen, backlog). Where the id was moved to another channel meanwhile, which the kernel refuses, it is given
  * again. While a command is under way, the kernel's id isn't ended, so its handle names no other one.
  * Returns what the command did; -ENODEV: the id never had a kernel side; -EINVAL: it is being destroyed
- * (rcm_id_is_dead()), and no command was given. No lock held.
+ * (rcm_id_is_dead()), and no command was given. No lock held but, maybe, that of its queues.
  */
 #define rcm_kernel_give(id, command, ...) ({ \
 	struct rcm_kernel_try try_ = { (id) }; \

@@ -6,7 +6,7 @@
 
 struct rcm_id;
 
-/* rdma_listen(). 0, or what the kernel said. */
+/* rdma_listen(). 0; -EMFILE, -ENFILE, -ENOMEM: a synchronous id's descriptor can't be covered; what the kernel said. */
 int rcm_listen(struct rcm_id *id, int backlog);
 
 /*

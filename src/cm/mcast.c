@@ -13,7 +13,7 @@
 #include "cm/table.h"
 #include "verbs/qp.h"
 
-/* All under the lock of the id; it goes with a leave, or with the id. */
+/* Under the lock of the id, but for what is said to be under its queues; it goes with a leave, or with the id. */
 struct rcm_mcast {
 	LIST_ENTRY(rcm_mcast) link;		/* mcasts of the id */
 	union rcm_sockaddr addr;
@@ -25,7 +25,7 @@ struct rcm_mcast {
 	bool leaving;				/* nobody's any more but the leaver's, who waits for unacked */
 	bool awaited;				/* rcm_mcast_join_sync() waits for its outcome */
 	unsigned unacked;			/* events of it that were delivered and not acked */
-	bool attached;				/* the QP is, to this; changed under the id's queues, too */
+	bool attached;				/* the QP is, to gid and lid; these three are under the id's queues */
 	union ibv_gid gid;
 	uint16_t lid;
 };

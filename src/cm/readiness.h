@@ -7,7 +7,8 @@
 
 /*
  * An epoll descriptor over due_fd, an eventfd that is always up and that epoll looks at exactly while it is shown, and
- * the kernel's descriptor. None of it has a lock of its own: a caller at a time. None is a cancellation point.
+ * the kernel's descriptor. None of it has a lock of its own: a caller at a time. Only what is for the child of a fork
+ * is a cancellation point.
  */
 struct rcm_readiness {
 	int due_fd;
@@ -32,7 +33,7 @@ void rcm_readiness_close(struct rcm_readiness *readiness);
 /* Readable from now on: wakes whoever watches, also for edges alone. */
 void rcm_readiness_show(struct rcm_readiness *readiness, int fd);
 
-/* Readable for the kernel's events alone. True: it has one. No cancellation point. */
+/* Readable for the kernel's events alone. True: it has one. */
 bool rcm_readiness_hide(struct rcm_readiness *readiness, int fd);
 
 /* Looks at the kernel's descriptor anew, which became readable without waking anybody. */
@@ -40,10 +41,11 @@ void rcm_readiness_look_again(int fd, int kernel_fd);
 
 /*
  * In the child of a fork. Whether fd still is the epoll descriptor that was made for readiness, which has to lie where
- * it lay then: the number may be another file's by now. Asks /proc, without which the answer is no.
+ * it lay then: the number may be another file's by now. Asks /proc, without which the answer is no. The caller holds
+ * cancellation off, as in the next.
  */
 bool rcm_readiness_knows(const struct rcm_readiness *readiness, int fd);
 
 /* Puts a new one, not shown, in its place, with its O_NONBLOCK and the same number (*fd -1: with a new one): what the
- * parent has isn't touched. 0; -EMFILE, -ENFILE, -ENOMEM: all is as it was. The caller holds cancellation off. */
+ * parent has isn't touched. 0; -EMFILE, -ENFILE, -ENOMEM: all is as it was. */
 int rcm_readiness_renew(struct rcm_readiness *readiness, int kernel_fd, int *fd);

@@ -144,5 +144,5 @@ int rcm_ucma_join_mcast(const struct rcm_ucma *ucma, uint32_t handle, uint64_t u
 /* LEAVE_MCAST. *ret_events: how many events of the membership were read so far. */
 int rcm_ucma_leave_mcast(const struct rcm_ucma *ucma, uint32_t mcast, uint32_t *ret_events);
 
-/* GET_EVENT: the next one, or -EAGAIN. */
+/* GET_EVENT: the next one, or -EAGAIN; on a descriptor without O_NONBLOCK it waits for one. */
 int rcm_ucma_get_event(const struct rcm_ucma *ucma, struct rcm_ucma_event *ret_event);
