@@ -51,6 +51,7 @@ enum {
 	RCM_PUBLISH_WINDOW = 8,		/* of them at the SA at a time, so that questions find room in the window */
 	RCM_PUBLISH_LOOK_MS = 1000,	/* how often their ports are looked at, */
 	RCM_PUBLISH_LOOK_PKEYS_MS = 10000,	/* and these ports' P_Keys, each a file */
+	RCM_PUBLISH_LOSS_MS = 10000,	/* how often a record that is lost has the others of its port asked for */
 	RCM_LEASE_S = 120,		/* of a service whose publisher says nothing */
 	RCM_LEASE_MAX_S = 86400,	/* the longest: what its publisher left behind is there as long */
 	RCM_NETDEVS_MAX = 64,		/* network interfaces of RDMA devices that are told apart */

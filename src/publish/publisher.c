@@ -9,6 +9,7 @@
 
 #define LOOK_NS (RCM_PUBLISH_LOOK_MS * RCM_NS_PER_MS)
 #define LOOK_PKEYS_NS (RCM_PUBLISH_LOOK_PKEYS_MS * RCM_NS_PER_MS)
+#define LOSS_NS (RCM_PUBLISH_LOSS_MS * RCM_NS_PER_MS)
 #define LOOK_FRESH_NS (100 * RCM_NS_PER_MS)	/* what was found is believed so long */
 
 static struct rcm_published *published_of(struct rcm_registration *registration)
@@ -71,12 +72,13 @@ static bool port_look(struct rcm_publisher *publisher, struct rcm_watched *watch
 	return changed && known && port.active;
 }
 
-static void port_stir(struct rcm_publisher *publisher, const struct rcm_watched *watched)
+static void port_stir(struct rcm_publisher *publisher, struct rcm_watched *watched, const struct rcm_published *but)
 {
 	struct rcm_published *published;
 
+	watched->stirred_until = publisher->loop->now + LOSS_NS;
 	LIST_FOREACH(published, &publisher->all, entry)
-		if (published->watched == watched)
+		if (published->watched == watched && published != but)
 			rcm_registration_stir(&published->registration);
 }
 
@@ -87,7 +89,7 @@ static void ports_look(struct rcm_publisher *publisher, bool pkeys, bool all)
 		bool stirs = watched->users && port_look(publisher, watched, pkeys);
 
 		if (watched->users && (stirs || all))
-			port_stir(publisher, watched);
+			port_stir(publisher, watched, NULL);
 	}
 }
 
@@ -200,8 +202,12 @@ static void published_rest(struct rcm_registration *r)
 static void published_tell(struct rcm_registration *r, const struct rcm_service_outcome *outcome)
 {
 	struct rcm_published *published = published_of(r);
+	struct rcm_watched *watched = published->watched;
 
 	published->tell(published, outcome);
+	/* Where an SA has lost one record it may have lost them all, as a subnet manager does that starts anew. */
+	if (outcome->status == -ENOENT && watched && published->publisher->loop->now >= watched->stirred_until)
+		port_stir(published->publisher, watched, published);
 }
 
 /* Whoever waits for a place that is free now. */

@@ -40,6 +40,7 @@ struct rcm_watched {
 	unsigned users;				/* 0: the place is free */
 	bool known;				/* seen is what the last look found; else none has that GID */
 	uint64_t looked_at, pkeys_at;		/* ns; 0: never */
+	uint64_t stirred_until;			/* ns; until then a loss stirs no other registration */
 	struct rcm_publish_port seen;
 };
 

@@ -85,6 +85,49 @@ static void test_publisher_asks_nothing_of_an_sm_that_stays(void **state)
 	stop_all(&one, 1);
 }
 
+/* A restart of the SM shows at the first renewal, and then is known of all. */
+static void test_publisher_that_finds_one_lost_asks_for_the_others_at_once(void **state)
+{
+	(void)state;
+	registered();
+	rcm_model_sa_run(30 * RCM_TEST_S);
+	for (unsigned i = 0; i < 1000; i++)
+		rcm_publishing_start(&many[i], 1000 + i);
+	rcm_model_sa_run(5 * RCM_TEST_S);
+	rcm_model_sa_forget();
+	rcm_model_sa_run(5 * RCM_TEST_S);
+	assert_int_equal(rcm_model_sa_count(), 1001);
+	assert_told(&many[0], 0, -ENOENT, 0);
+	assert_told(&one, 0, -ENOENT, 0);
+	/* Each was asked for by its key and without, and none twice. */
+	assert_int_equal(rcm_model_gets, 2 * 1001);
+	stop_all(&one, 1);
+	stop_all(many, 1000);
+}
+
+/* Somebody who deletes one record again and again has not all of them asked for each time. */
+static void test_publisher_that_loses_one_often_asks_for_the_others_now_and_then(void **state)
+{
+	(void)state;
+	registered();
+	rcm_publishing_prepare(&two, 0x78);
+	two.published.registration.offer.lease_s = 3;
+	rcm_publishing_begin(&two);
+	rcm_model_sa_run(RCM_NS_PER_MS);
+	for (unsigned s = 0; s < 9; s++) {
+		struct rcm_model_record *victim = rcm_model_sa_find(0x78);
+
+		if (victim)
+			victim->until = 0;
+		rcm_model_sa_run(RCM_TEST_S);
+	}
+	/* Of two: with its key and without, nine times; of one: once. */
+	assert_int_equal(rcm_model_gets, 2 * 9 + 1);
+	two.told = 0;
+	stop_all(&one, 1);
+	stop_all(&two, 1);
+}
+
 /* The SM asked for it: all is set again, though nothing shows. */
 static void test_publisher_sets_all_again_on_client_reregister(void **state)
 {
@@ -287,6 +330,8 @@ int main(void)
 		T(test_publisher_of_a_thousand_loses_none_at_an_sa_that_comes_back),
 		T(test_publisher_sets_again_at_once_where_the_sm_is_another),
 		T(test_publisher_asks_nothing_of_an_sm_that_stays),
+		T(test_publisher_that_finds_one_lost_asks_for_the_others_at_once),
+		T(test_publisher_that_loses_one_often_asks_for_the_others_now_and_then),
 		T(test_publisher_sets_all_again_on_client_reregister),
 		T(test_publisher_asks_again_where_its_port_changed_meanwhile),
 		T(test_publisher_sets_again_when_its_port_comes_up),
