@@ -39,8 +39,8 @@ STAILQ_HEAD(rcm_errands, rcm_errand);
 
 /* The local ports as a look found them. */
 struct rcm_ports_seen {
-	uint64_t at;				/* ns; 0: never */
-	unsigned hash;
+	uint64_t at, pkeys_at;			/* ns; 0: never */
+	unsigned hash, pkeys;
 };
 
 /*

@@ -14,6 +14,7 @@
 /* How long before the request's own deadline the back end gives up, so that it is the one to say why. */
 #define AHEAD_NS RCM_NS_PER_MS
 #define LOOK_NS (100 * RCM_NS_PER_MS)
+#define LOOK_PKEYS_NS (RCM_PUBLISH_LOOK_PKEYS_MS * RCM_NS_PER_MS)
 
 struct port_query {
 	struct rcm_record_lookup *lookup;
@@ -275,6 +276,26 @@ int rcm_record_start(struct rcm_flight *flight, const struct rcm_request *reques
 	return 0;
 }
 
+/* Whether the ports' P_Keys are not what they were: each is a file, so that they are read more seldom. */
+static bool pkeys_changed(struct rcm_engine *engine, const struct rcm_sa_port *ports, int count)
+{
+	struct rcm_ports_seen *seen = &engine->ports_seen;
+	unsigned before = seen->pkeys;
+	bool first = !seen->pkeys_at;
+
+	if (!engine->backends.port_look || (!first && engine->loop.now - seen->pkeys_at < LOOK_PKEYS_NS))
+		return false;
+	seen->pkeys_at = engine->loop.now;
+	seen->pkeys = 0;
+	for (int i = 0; i < count; i++) {
+		struct rcm_publish_port port;
+
+		if (ports[i].infiniband && !engine->backends.port_look(&ports[i].gid, true, &port))
+			seen->pkeys = seen->pkeys * 31 + port.pkeys;
+	}
+	return !first && seen->pkeys != before;
+}
+
 bool rcm_record_ports_changed(struct rcm_engine *engine)
 {
 	struct rcm_ports_seen *seen = &engine->ports_seen;
@@ -288,6 +309,7 @@ bool rcm_record_ports_changed(struct rcm_engine *engine)
 	n = engine->backends.sa_ports ? engine->backends.sa_ports(ports, RCM_SA_PORTS_MAX) : 0;
 	HASH_VALUE(ports, (n > 0 ? (unsigned)n : 0) * sizeof(*ports), hash);
 	changed = seen->at && hash != seen->hash;
-	*seen = (struct rcm_ports_seen){ .at = engine->loop.now, .hash = hash };
-	return changed;
+	seen->at = engine->loop.now;
+	seen->hash = hash;
+	return pkeys_changed(engine, ports, n) || changed;
 }

@@ -16,6 +16,6 @@ void rcm_record_cancel(struct rcm_record_lookup *lookup);
 /* Frees it where its back end is gone. NULL: nothing. */
 void rcm_record_free(struct rcm_record_lookup *lookup);
 
-/* True where the local ports are not as they were at the last call that looked (at most every 100 ms): answers that
- * came through them don't count any more. */
+/* True where the local ports are not as they were at the last call that looked (at most every 100 ms, at
+ * their P_Keys every 10 s): answers that came through them don't count any more. */
 bool rcm_record_ports_changed(struct rcm_engine *engine);

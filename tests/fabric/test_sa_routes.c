@@ -71,8 +71,8 @@ static bool ask_as_the_kernel(const uint8_t dgid[16], uint16_t pkey, uint64_t id
 	mad[105] = 0x80 | 1;
 	put(mad + 106, pkey, 2);
 	umad_set_addr(umad, (int)info.sm_lid, SA_QP, (int)info.sm_sl, (int)0x80010000);
-	assert_int_equal(umad_send(port, agent, umad, MAD_LEN, 2000, 3), 0);
-	assert_true(umad_recv(port, umad, &len, 10000) >= 0);
+	assert_int_equal(umad_send(port, agent, umad, MAD_LEN, 10000, 3), 0);
+	assert_true(umad_recv(port, umad, &len, 60000) >= 0);
 	assert_int_equal(umad_status(umad), 0);
 	memcpy(ret_path, mad + 56, 64);
 	return !mad[4] && !mad[5];

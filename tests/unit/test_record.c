@@ -562,6 +562,35 @@ static void test_record_answers_kept_are_dropped_when_a_port_changes(void **stat
 	assert_int_equal(last_byte(list->ai_dst_addr), 6);
 }
 
+static unsigned pkeys;
+
+static int look(const struct rcm_gid *gid, bool with_pkeys, struct rcm_publish_port *ret_port)
+{
+	assert_true(with_pkeys);
+	*ret_port = (struct rcm_publish_port){ .gid = *gid, .pkeys = pkeys };
+	return 0;
+}
+
+static void test_record_answers_kept_are_dropped_when_a_pkey_changes(void **state)
+{
+	(void)state;
+	SCRIPT({ .port = 1, .name = "storage", .count = 1, .total = 1, .services = { RECORD(5, 1) } },
+	       { .port = 1, .name = "storage", .count = 1, .total = 1, .services = { RECORD(6, 1) } });
+	question.hints.flags |= RAI_NOROUTE;
+	rcm_fake_sa_set_ports(four_ports, 1);
+	/* What was kept before is of other ports. */
+	rcm_fake_time_advance(150 * RCM_NS_PER_MS);
+	assert_int_equal(ask(), 0);
+	rcm_addrinfo_free(list);
+	pkeys = 1;
+	assert_int_equal(ask(), 0);
+	assert_int_equal(last_byte(list->ai_dst_addr), 5);
+	rcm_addrinfo_free(list);
+	rcm_fake_time_advance(10 * RCM_NS_PER_S);
+	assert_int_equal(ask(), 0);
+	assert_int_equal(last_byte(list->ai_dst_addr), 6);
+}
+
 static void test_record_answers_are_kept_where_configured(void **state)
 {
 	int status = -1;
@@ -587,6 +616,7 @@ int main(int argc, char **argv)
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest kept[] = {
 		T(test_record_answers_kept_are_dropped_when_a_port_changes),
+		T(test_record_answers_kept_are_dropped_when_a_pkey_changes),
 	};
 	const struct CMUnitTest tests[] = {
 		T(test_record_by_name_gives_an_entry_with_route_for_each),
@@ -620,7 +650,7 @@ int main(int argc, char **argv)
 	};
 
 	rcm_fake_time_use();
-	rcm_engine_use(&(struct rcm_backends){ .sa = &rcm_fake_sa, .sa_ports = rcm_fake_sa_ports });
+	rcm_engine_use(&(struct rcm_backends){ .sa = &rcm_fake_sa, .sa_ports = rcm_fake_sa_ports, .port_look = look });
 	if (argc > 1 && !strcmp(argv[1], "kept"))
 		return cmocka_run_group_tests(kept, NULL, NULL);
 	return cmocka_run_group_tests(tests, NULL, NULL);
