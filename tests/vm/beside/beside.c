@@ -2,7 +2,7 @@
 /*
  * beside [-c COUNT|all] [-j JOBS] [-n CASES] [-q QUIET_MS] [-s SEED] [-l] [-f FILE]: runs every call in every state with
  * every argument and prints a line each. -c: about so many of them, which SEED picks; -j: that many at once; -n: so many a process, one after the other; -f: only those
- * that FILE names, one a line; -l: prints their names. What crashes its process or never ends has that for its outcome,
+ * that FILE names, one a line; -r: so many random sequences of calls instead; -l: prints their names. What crashes its process or never ends has that for its outcome,
  * and the next goes on in a new one.
  */
 #include "beside.h"
@@ -12,7 +12,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-enum { LIMIT_S = 5, JOBS_MAX = 64, BRIEF = 3, MARK = 1 };
+enum { LIMIT_S = 8, JOBS_MAX = 64, BRIEF = 3, MARK = 1 };
 
 struct one {
 	const struct state *state;
@@ -48,21 +48,6 @@ static uint64_t case_seed(const char *name)
 	return hash ^ plan.seed;
 }
 
-static void case_changes(struct world *w, const char *prefix)
-{
-	if (!w->id)
-		return;
-	w->after.len = 0;
-	show_id(&w->after, "", w, w->id);
-	show_changes(&w->result, prefix, &w->before, &w->after);
-	w->before = w->after;
-}
-
-static bool call_refused(const struct world *w)
-{
-	return w->result.len && strstr(w->result.at, " ret=-1 ");
-}
-
 static void case_run(struct world *w, const struct one *one, int fd)
 {
 	memset(w, 0, sizeof(*w));
@@ -71,15 +56,12 @@ static void case_run(struct world *w, const struct one *one, int fd)
 	w->address = vm_address();
 	w->seed = case_seed(one->name);
 	w->qpn = 0x800000 | ((uint32_t)getpid() * 64 + (uint32_t)(one - plan.all) % 64) % 0x800000;
+	if (!one->state) {
+		sequence_run(w, plan.quiet_ms, fd);
+		return;
+	}
 	state_make(w, one->state);
-	if (w->id)
-		show_id(&w->before, "", w, w->id);
-	one->call->run(w, one->arg);
-	case_changes(w, "now.");
-	/* Of what was refused nothing is to come. */
-	events_settle(w, call_refused(w) ? plan.quiet_ms / 4 : plan.quiet_ms);
-	events_stop_peer(w);
-	case_changes(w, "then.");
+	step_run(w, one->call, one->arg, plan.quiet_ms);
 	state_end(w);
 	dprintf(fd, "%.*s%.*s%.*s\n", (int)w->result.len, w->result.at, (int)w->own.len, w->own.at, (int)w->theirs.len,
 		w->theirs.at);
@@ -100,8 +82,11 @@ static void job_start(struct job *job)
 		close(fds[0]);
 		dup2(fds[1], STDERR_FILENO);
 		for (size_t i = job->next; i < job->end; i++) {
-			dprintf(fds[1], "%c%zu", MARK, i);
+			if (plan.all[i].state)
+				dprintf(fds[1], "%c%zu", MARK, i);
 			case_run(&world, &plan.all[i], fds[1]);
+			if (!plan.all[i].state)
+				dprintf(fds[1], "%c%zu \n", MARK, i);
 		}
 		_exit(0);
 	}
@@ -109,18 +94,22 @@ static void job_start(struct job *job)
 	job->fd = fds[0];
 }
 
-/* The lines that are whole. */
+/* The lines that are whole. What ended the process in the midst of a case is told when it has ended. */
 static void job_tell(struct job *job)
 {
 	char *begin = job->said, *end;
 
 	for (; (end = memchr(begin, '\n', job->len - (size_t)(begin - job->said))); begin = end + 1) {
-		char *words = begin + 1 + strspn(begin + 1, "0123456789");
+		char *words = begin + strcspn(begin, " ");
 
-		/* What ended the process in the midst of a case is told when it has ended. */
-		if (*begin != MARK || *words != ' ')
+		if ((*begin != MARK && *begin != STEP) || words > end)
 			break;
-		printf("%s outcome=ended%.*s\n", plan.all[job->next++].name, (int)(end - words), words);
+		if (*begin == STEP)
+			printf("%.*s outcome=ended%.*s\n", (int)(words - begin - 1), begin + 1, (int)(end - words), words);
+		else if (!plan.all[job->next++].state)
+			continue;
+		else
+			printf("%s outcome=ended%.*s\n", plan.all[job->next - 1].name, (int)(end - words), words);
 	}
 	job->len -= (size_t)(begin - job->said);
 	memmove(job->said, begin, job->len);
@@ -129,6 +118,7 @@ static void job_tell(struct job *job)
 /* Its process is over: because all is done, or in the middle of a case, after which another goes on. */
 static void job_end(struct job *job)
 {
+	const char *name;
 	int status;
 
 	close(job->fd);
@@ -137,11 +127,13 @@ static void job_end(struct job *job)
 	if (job->next == job->end)
 		return;
 	job->said[job->len] = '\0';
-	printf("%s outcome=", plan.all[job->next++].name);
-	if (WIFSIGNALED(status))
-		puts(WTERMSIG(status) == SIGALRM ? "hung" : "crashed");
+	name = job->said[0] == STEP ? job->said + 1 : plan.all[job->next].name;
+	job->next++;
+	if (!WIFSIGNALED(status))
+		printf("%.*s outcome=unready # %.*s\n", (int)strcspn(name, " \n"), name, (int)strcspn(job->said, "\n"),
+		       job->said);
 	else
-		printf("unready # %.*s\n", (int)strcspn(job->said, "\n"), job->said);
+		printf("%s outcome=%s\n", name, WTERMSIG(status) == SIGALRM ? "hung" : "crashed");
 	if (job->next < job->end)
 		job_start(job);
 }
@@ -158,6 +150,21 @@ static void job_read(struct job *job)
 	fflush(stdout);
 }
 
+static bool one_is_alone(const struct one *one)
+{
+	return !one->state;
+}
+
+static size_t plan_slice_end(size_t begin)
+{
+	size_t end = begin + 1;
+
+	while (end < plan.count && end - begin < (size_t)plan.slice && !one_is_alone(&plan.all[begin]) &&
+	       !one_is_alone(&plan.all[end]))
+		end++;
+	return end;
+}
+
 static void plan_run(void)
 {
 	static struct job jobs[JOBS_MAX];
@@ -170,8 +177,7 @@ static void plan_run(void)
 		for (int i = 0; i < plan.jobs; i++) {
 			if (!jobs[i].pid && next < plan.count) {
 				jobs[i].next = next;
-				next += (size_t)plan.slice < plan.count - next ? (size_t)plan.slice : plan.count - next;
-				jobs[i].end = next;
+				jobs[i].end = next = plan_slice_end(next);
 				job_start(&jobs[i]);
 			}
 			running += jobs[i].pid != 0;
@@ -199,7 +205,8 @@ static void plan_add(const struct state *state, const struct call *call, const c
 	one->state = state;
 	one->call = call;
 	snprintf(one->arg, sizeof(one->arg), "%s", arg);
-	snprintf(one->name, sizeof(one->name), "%s/%s/%s", state->name, call->name, arg);
+	if (state)
+		snprintf(one->name, sizeof(one->name), "%s/%s/%s", state->name, call->name, arg);
 }
 
 /* Whether a call is given all its arguments in this state, or the first ones alone. */
@@ -225,6 +232,14 @@ static void plan_add_call(const struct call *call)
 	}
 }
 
+static void plan_add_sequences(int count)
+{
+	for (int i = 1; i <= count; i++) {
+		plan_add(NULL, NULL, "-");
+		snprintf(plan.all[plan.count - 1].name, sizeof(plan.all->name), "random:%d", i);
+	}
+}
+
 /* Leaves those that the file names. */
 static void plan_limit(const char *path)
 {
@@ -234,7 +249,8 @@ static void plan_limit(const char *path)
 
 	CHECK(file);
 	while (getline(&name, &room, file) > 0) {
-		name[strcspn(name, " \n")] = '\0';
+		/* Of a sequence a step is named, and all is run. */
+		name[strcspn(name, strncmp(name, "random:", 7) ? " \n" : ".\n")] = '\0';
 		for (size_t i = kept; i < plan.count; i++) {
 			if (!strcmp(plan.all[i].name, name)) {
 				struct one found = plan.all[i];
@@ -265,16 +281,18 @@ static void plan_sample(size_t wanted)
 int main(int argc, char **argv)
 {
 	const char *only = NULL;
+	int sequences = 0;
 	size_t sample = SIZE_MAX;
 	bool list = false;
 	int option;
 
-	while ((option = getopt(argc, argv, "c:j:q:n:s:f:l")) != -1) {
+	while ((option = getopt(argc, argv, "c:j:q:n:r:s:f:l")) != -1) {
 		switch (option) {
 		case 'c': sample = isdigit(*optarg) ? strtoul(optarg, NULL, 10) : SIZE_MAX; break;
 		case 'j': plan.jobs = atoi(optarg); break;
 		case 'q': plan.quiet_ms = atoi(optarg); break;
 		case 'n': plan.slice = atoi(optarg); break;
+		case 'r': sequences = atoi(optarg); break;
 		case 's': plan.seed = strtoull(optarg, NULL, 0); break;
 		case 'f': only = optarg; break;
 		case 'l': list = true; break;
@@ -282,9 +300,10 @@ int main(int argc, char **argv)
 		}
 	}
 	CHECK(plan.jobs > 0 && plan.jobs <= JOBS_MAX && plan.slice > 0);
-	for (size_t i = 0; i < conn_calls_count; i++)
+	plan_add_sequences(sequences);
+	for (size_t i = 0; !sequences && i < conn_calls_count; i++)
 		plan_add_call(&conn_calls[i]);
-	for (size_t i = 0; i < id_calls_count; i++)
+	for (size_t i = 0; !sequences && i < id_calls_count; i++)
 		plan_add_call(&id_calls[i]);
 	if (only)
 		plan_limit(only);

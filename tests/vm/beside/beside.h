@@ -108,6 +108,17 @@ struct ibv_pd *arg_pd(struct world *w, const char *arg);
 uint64_t arg_random(struct world *w);
 bool arg_is(const char *arg, const char *name);
 
+/* ---- sequence.c ---- */
+
+/* A call, and what it changed, at once and when all events had come. */
+void step_run(struct world *w, const struct call *call, const char *arg, int quiet_ms);
+/*
+ * Calls one after the other, at either end, that the world's seed picks, from a state that it picks. Each step is a line:
+ * STEP, then NAME:NUMBER/CALL/ARGUMENT before the call is made, its words after it.
+ */
+void sequence_run(struct world *w, int quiet_ms, int fd);
+enum { STEP = 2 };
+
 /* ---- events.c ---- */
 
 /* Takes what is due on the channels until nothing came for so long, and notes it; the other end answers. */

@@ -33,6 +33,14 @@ static const char *show_port(struct world *w, uint16_t port)
 	return port == w->port ? "listener" : "some";
 }
 
+/* The device's own address, whichever that is. */
+static const char *show_number(const struct world *w, const char *number)
+{
+	const char *plain = strncmp(number, "::ffff:", 7) ? number : number + 7;
+
+	return strcmp(plain, w->address) ? number : plain == number ? "here" : "::ffff:here";
+}
+
 static void show_address(struct text *text, const char *key, struct world *w, const struct sockaddr *address)
 {
 	const struct sockaddr_in *sin = (const void *)address;
@@ -43,7 +51,7 @@ static void show_address(struct text *text, const char *key, struct world *w, co
 	switch (address->sa_family) {
 	case AF_INET:
 		inet_ntop(AF_INET, &sin->sin_addr, number, sizeof(number));
-		text_add(text, "%s=%s,%s", key, number, show_port(w, ntohs(sin->sin_port)));
+		text_add(text, "%s=%s,%s", key, show_number(w, number), show_port(w, ntohs(sin->sin_port)));
 		break;
 	case AF_INET6:
 		inet_ntop(AF_INET6, &sin6->sin6_addr, number, sizeof(number));
@@ -60,22 +68,22 @@ static void show_address(struct text *text, const char *key, struct world *w, co
 	}
 }
 
-static void show_gid(struct text *text, const char *key, const union ibv_gid *gid)
+static void show_gid(struct text *text, const char *key, const struct world *w, const union ibv_gid *gid)
 {
 	char number[INET6_ADDRSTRLEN];
 
 	inet_ntop(AF_INET6, gid, number, sizeof(number));
-	text_add(text, "%s=%s", key, number);
+	text_add(text, "%s=%s", key, show_number(w, number));
 }
 
-static void show_path(struct text *text, const char *prefix, const struct ibv_sa_path_rec *path)
+static void show_path(struct text *text, const char *prefix, const struct world *w, const struct ibv_sa_path_rec *path)
 {
 	char key[80];
 
 	snprintf(key, sizeof(key), "%spath.dgid", prefix);
-	show_gid(text, key, &path->dgid);
+	show_gid(text, key, w, &path->dgid);
 	snprintf(key, sizeof(key), "%spath.sgid", prefix);
-	show_gid(text, key, &path->sgid);
+	show_gid(text, key, w, &path->sgid);
 	text_add(text, "%spath.lids=%u,%u", prefix, ntohs(path->dlid), ntohs(path->slid));
 	text_add(text, "%spath.grh=%d,%u,%u,%u", prefix, path->raw_traffic, ntohl(path->flow_label) ? 1 : 0,
 		 path->hop_limit, path->traffic_class);
@@ -102,12 +110,12 @@ static const char *show_qpn(struct world *w, uint32_t number)
 	return "some";
 }
 
-static void show_ah(struct text *text, const char *prefix, const struct ibv_ah_attr *ah)
+static void show_ah(struct text *text, const char *prefix, const struct world *w, const struct ibv_ah_attr *ah)
 {
 	char key[80];
 
 	snprintf(key, sizeof(key), "%sah.dgid", prefix);
-	show_gid(text, key, &ah->grh.dgid);
+	show_gid(text, key, w, &ah->grh.dgid);
 	text_add(text, "%sah.grh=%u,%u,%u,%u", prefix, ah->grh.flow_label ? 1 : 0, ah->grh.sgid_index, ah->grh.hop_limit,
 		 ah->grh.traffic_class);
 	text_add(text, "%sah=%u,%u,%u,%u,%u,%u", prefix, ah->dlid, ah->sl, ah->src_path_bits, ah->static_rate, ah->is_global,
@@ -126,7 +134,7 @@ void show_qp_attr(struct text *text, struct world *w, const char *prefix, const 
 	text_add(text, "%srd=%u,%u", prefix, attr->max_rd_atomic, attr->max_dest_rd_atomic);
 	text_add(text, "%sretry=%u,%u", prefix, attr->retry_cnt, attr->rnr_retry);
 	text_add(text, "%stimes=%u,%u", prefix, attr->min_rnr_timer, attr->timeout);
-	show_ah(text, prefix, &attr->ah_attr);
+	show_ah(text, prefix, w, &attr->ah_attr);
 }
 
 void show_init_attr(struct text *text, struct world *w, const struct ibv_qp_init_attr *attr)
@@ -199,12 +207,19 @@ static const char *show_context(struct world *w, const void *context)
 	return context == &w->mcast_context ? "mcast_context" : "some";
 }
 
+static const char *show_device(const struct ibv_context *verbs)
+{
+	const char *name = verbs ? ibv_get_device_name(verbs->device) : "0";
+
+	return strncmp(name, "rxb", 3) ? name : "alone";
+}
+
 void show_id(struct text *text, const char *prefix, struct world *w, struct rdma_cm_id *id)
 {
 	const struct rdma_addr *addr = &id->route.addr;
 	char key[80];
 
-	text_add(text, "%sverbs=%s", prefix, id->verbs ? ibv_get_device_name(id->verbs->device) : "0");
+	text_add(text, "%sverbs=%s", prefix, show_device(id->verbs));
 	text_add(text, "%schannel=%s", prefix, show_channel(w, id->channel));
 	text_add(text, "%scontext=%s", prefix, show_context(w, id->context));
 	text_add(text, "%sps=%x", prefix, id->ps);
@@ -216,13 +231,13 @@ void show_id(struct text *text, const char *prefix, struct world *w, struct rdma
 	snprintf(key, sizeof(key), "%sdst", prefix);
 	show_address(text, key, w, &addr->dst_addr);
 	snprintf(key, sizeof(key), "%ssgid", prefix);
-	show_gid(text, key, &addr->addr.ibaddr.sgid);
+	show_gid(text, key, w, &addr->addr.ibaddr.sgid);
 	snprintf(key, sizeof(key), "%sdgid", prefix);
-	show_gid(text, key, &addr->addr.ibaddr.dgid);
+	show_gid(text, key, w, &addr->addr.ibaddr.dgid);
 	text_add(text, "%spkey=%x", prefix, ntohs(addr->addr.ibaddr.pkey));
 	text_add(text, "%spaths=%d,%s", prefix, id->route.num_paths, id->route.path_rec ? "made" : "0");
 	if (id->route.path_rec && id->route.num_paths > 0)
-		show_path(text, prefix, id->route.path_rec);
+		show_path(text, prefix, w, id->route.path_rec);
 	text_add(text, "%spd=%s", prefix, !id->pd ? "0" : id->pd == w->given_pd ? "given" : "made");
 	text_add(text, "%ssrq=%s", prefix, !id->srq ? "0" : id->srq == w->given_srq ? "given" : "made");
 	show_cq(text, prefix, "send", w, id, id->send_cq, id->send_cq_channel);
@@ -266,7 +281,7 @@ static void show_ud(struct text *text, const char *prefix, struct world *w, cons
 	const struct rdma_ud_param *ud = &event->param.ud;
 
 	show_data(text, prefix, w, event, ud->private_data, ud->private_data_len);
-	show_ah(text, prefix, &ud->ah_attr);
+	show_ah(text, prefix, w, &ud->ah_attr);
 	text_add(text, "%sqpn=%s", prefix,
 		 ud->qp_num == 0xFFFFFF ? "multicast" : show_qpn(w, ud->qp_num));
 	text_add(text, "%sqkey=%x", prefix, ud->qkey);

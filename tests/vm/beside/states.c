@@ -200,14 +200,20 @@ static void make_response_due(struct world *w)
 	world_due(w);
 }
 
+/* The thread of the other end has taken what tells it that it is connected. */
+static void peer_expect_established(struct world *w)
+{
+	for (int i = 0; w->space == RDMA_PS_TCP && !atomic_load(&w->peer_established) && i < VM_STEP_MS; i++)
+		usleep(1000);
+}
+
 static void make_connected(struct world *w)
 {
 	w->peer_accepts = true;
 	if (w->synchronous) {
 		make_routed_qp(w);
 		world_connect(w, w->id, true);
-		for (int i = 0; w->space == RDMA_PS_TCP && !atomic_load(&w->peer_established) && i < VM_STEP_MS; i++)
-			usleep(1000);
+		peer_expect_established(w);
 		return;
 	}
 	make_connecting(w);
@@ -280,8 +286,10 @@ static void make_accepted(struct world *w)
 static void make_taken(struct world *w)
 {
 	make_accepted(w);
-	if (w->synchronous)
+	if (w->synchronous) {
+		peer_expect_established(w);
 		return;
+	}
 	CHECK_EQ(vm_expect(w->peer_channel, RDMA_CM_EVENT_ESTABLISHED), 0);
 	if (w->space == RDMA_PS_TCP)
 		CHECK_EQ(vm_expect(w->channel, RDMA_CM_EVENT_ESTABLISHED), 0);
