@@ -61,12 +61,12 @@ osm_config() {
 }
 
 # await FILE PATTERN PID: until the file has a line that matches; 1 if the process ends before it
-# or after 20 s. tail follows the file by inotify and ends with the process.
+# or after 60 s. tail follows the file by inotify and ends with the process.
 await() {
 	local file=$1 pattern=$2 pid=$3 tail_pid rc=0
 	coproc TAIL { exec tail -n +1 -s 0.1 --pid="$pid" -F "$file" 2>/dev/null; }
 	tail_pid=$TAIL_PID
-	timeout 20 grep -q -m1 -e "$pattern" <&"${TAIL[0]}" || rc=1
+	timeout 60 grep -q -m1 -e "$pattern" <&"${TAIL[0]}" || rc=1
 	kill "$tail_pid" 2>/dev/null || true
 	wait "$tail_pid" 2>/dev/null || true
 	return "$rc"

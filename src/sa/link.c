@@ -28,7 +28,7 @@ static struct rcm_txn_view link_view(struct rcm_link *link)
 	const struct rcm_way *way = &link->way;
 
 	return (struct rcm_txn_view){ .now = rcm_clock_now(), .moved_at = way->moved_at, .port = &way->port,
-				      .lid = way->address.lid, .takes = rcm_pace_takes(&link->pace),
+				      .lid = way->address.lid, .takes = link->pace.seen, .says = link->pace.says,
 				      .unsaid = !link->pace.asked, .random = rcm_pace_random(&link->pace) };
 }
 
@@ -63,9 +63,8 @@ static void link_close_device(struct rcm_link *link)
 
 static int link_listen(struct rcm_link *link)
 {
-	int fd = link->way.ops->fd(link->way.umad);
-
-	return rcm_source_add(link->loop, &link->source, fd, RCM_READABLE, link_readable);
+	return rcm_source_add(link->loop, &link->source, link->way.ops->fd(link->way.umad), RCM_READABLE,
+			      link_readable);
 }
 
 int rcm_link_open(struct rcm_link *link)
@@ -89,11 +88,6 @@ void rcm_link_done(struct rcm_link *link)
 	rcm_link_cancel(&link->said);
 	rcm_timer_stop(link->loop, &link->idle_timer);
 	link_close_device(link);
-}
-
-void rcm_link_abandon(struct rcm_link *link)
-{
-	rcm_way_close(&link->way);
 }
 
 /* Where the SM is now, by a port that is opened again where it was lost. */

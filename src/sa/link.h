@@ -61,7 +61,10 @@ int rcm_link_open(struct rcm_link *link);
 void rcm_link_done(struct rcm_link *link);
 
 /* After a fork, in the child: closes the port without touching the loop. */
-void rcm_link_abandon(struct rcm_link *link);
+static inline void rcm_link_abandon(struct rcm_link *link)
+{
+	rcm_way_close(&link->way);
+}
 
 /* Asks txn->txn.mad, a question made by wire.h; deadline in ns of rcm_clock_now(), 0: none. done is called once, never
  * before this returned, unless the transaction is cancelled. */

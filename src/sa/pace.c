@@ -32,11 +32,6 @@ void rcm_pace_forget(struct rcm_pace *pace)
 	pace->asked = false;
 }
 
-uint64_t rcm_pace_takes(const struct rcm_pace *pace)
-{
-	return pace->says > pace->seen ? pace->says : pace->seen;
-}
-
 uint64_t rcm_pace_random(struct rcm_pace *pace)
 {
 	/* xorshift64: Marsaglia, Journal of Statistical Software 8(14), 2003 */

@@ -23,8 +23,5 @@ void rcm_pace_said(struct rcm_pace *pace, uint64_t says);
 /* It is another SA now. */
 void rcm_pace_forget(struct rcm_pace *pace);
 
-/* The longer of both, in ns. */
-uint64_t rcm_pace_takes(const struct rcm_pace *pace);
-
 /* For jitter. */
 uint64_t rcm_pace_random(struct rcm_pace *pace);

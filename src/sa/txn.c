@@ -63,8 +63,17 @@ unsigned rcm_txn_agent(const struct rcm_txn *txn)
 static unsigned patience_ms(const struct rcm_txn *txn, const struct rcm_txn_view *view)
 {
 	unsigned times = txn->silent < TIMES_MAX ? txn->silent : TIMES_MAX;
-	uint64_t seen = 2 * view->takes / RCM_NS_PER_MS, ms = (seen > FIRST_MS ? seen : FIRST_MS) << times;
+	uint64_t seen = 2 * view->takes / RCM_NS_PER_MS, says = 2 * view->says / RCM_NS_PER_MS, ms = FIRST_MS;
+	uint64_t half = (txn->deadline - txn->sent_at) / 2 / RCM_NS_PER_MS;
 
+	/* Whatever it says, a question that was lost is asked again in time. */
+	if (says > half)
+		says = half;
+	if (seen > ms)
+		ms = seen;
+	if (says > ms)
+		ms = says;
+	ms <<= times;
 	return (unsigned)(ms + txn->chance % (ms / 2 + 1));
 }
 
@@ -78,6 +87,7 @@ unsigned rcm_txn_next(struct rcm_txn *txn, const struct rcm_txn_view *view)
 		return 0;
 	}
 	txn->chance = view->random;
+	txn->sent_at = view->now;
 	rest = (txn->deadline - view->now + RCM_NS_PER_MS - 1) / RCM_NS_PER_MS;
 	most = txn->sent < RCM_UMAD_AGENTS - 1 ? LISTEN_MS : patience_ms(txn, view);
 	return (unsigned)(rest < most ? rest : most);
@@ -101,7 +111,6 @@ void rcm_txn_sent(struct rcm_txn *txn, const struct rcm_txn_view *view, int ret)
 		txn_fail(txn, ret);
 	} else {
 		txn->sent++;
-		txn->sent_at = view->now;
 		txn_listen(txn, view);
 	}
 }

@@ -13,7 +13,8 @@
 /* What is known of the port when a step is made. */
 struct rcm_txn_view {
 	uint64_t now;			/* ns of rcm_clock_now() */
-	uint64_t takes;			/* ns; what the SA was seen to take for an answer, or says it may */
+	uint64_t takes;			/* ns; what the SA was seen to take for an answer */
+	uint64_t says;			/* ns; what it says it may */
 	bool unsaid;			/* it wasn't asked yet what it may take */
 	uint64_t moved_at;		/* ns; when the SM was found to be at another LID; 0: never */
 	uint64_t random;		/* another for each step */

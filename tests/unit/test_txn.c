@@ -77,15 +77,24 @@ static void test_txn_that_waits_half_its_patience_has_the_sa_asked_how_long_it_t
 	assert_true(txn.due == sent_at + 500 * MS);
 	/* It was told meanwhile. */
 	view.unsaid = false;
-	view.takes = 1500 * MS;
+	view.says = 750 * MS;
 	view.now = txn.due;
 	rcm_txn_woken(&txn, &view);
 	assert_false(txn.wonders);
 	assert_int_equal(txn.state, RCM_TXN_SENT);
-	assert_true(txn.due == sent_at + 3000 * MS);
+	assert_true(txn.due == sent_at + 1500 * MS);
 	view.now = txn.due;
 	rcm_txn_woken(&txn, &view);
 	assert_int_equal(txn.state, RCM_TXN_IN_DOUBT);
+}
+
+/* A question may be lost, whatever the SA says of itself. */
+static void test_txn_is_asked_again_in_half_of_its_time_at_the_latest(void **state)
+{
+	(void)state;
+	view.says = 4000 * MS;
+	send_it();
+	assert_true(txn.due == view.now + 2000 * MS);
 }
 
 static void test_txn_in_silence_is_in_doubt_and_then_goes_by_the_next_agent(void **state)
@@ -189,6 +198,7 @@ int main(void)
 		TEST(test_txn_begun_waits_for_room),
 		TEST(test_txn_sent_is_due_when_the_sa_should_have_answered_twice),
 		TEST(test_txn_that_waits_half_its_patience_has_the_sa_asked_how_long_it_takes),
+		TEST(test_txn_is_asked_again_in_half_of_its_time_at_the_latest),
 		TEST(test_txn_in_silence_is_in_doubt_and_then_goes_by_the_next_agent),
 		TEST(test_txn_in_doubt_of_a_port_that_is_down_is_over),
 		TEST(test_txn_is_late_whatever_state_its_deadline_meets_it_in),
