@@ -35,16 +35,16 @@ static void ask(struct rdma_cm_id *id)
 	ours.in_flight++;
 }
 
-/* What lacks an address, as its answer was lost in a full buffer, is not a name done. */
+/* What lacks an address, as its answers were lost in a full buffer, is not a name done. */
 static void check(const struct rdma_cm_event *event)
 {
 	char text[192] = "";
 
-	if (event->event != RDMA_CM_EVENT_ADDRINFO_RESOLVED) {
+	if (event->status && event->status != -ETIMEDOUT) {
 		rai_event_text((struct rdma_cm_event *)event, text, sizeof(text));
 		errx(1, "%s, status %d: %s", rdma_event_str(event->event), event->status, text);
 	}
-	if (event->param.arg == (ours.kind == BENCH_BOTH ? 2 : 1))
+	if (!event->status && event->param.arg == (ours.kind == BENCH_BOTH ? 2 : 1))
 		ours.done++;
 	else
 		ours.lost++;
@@ -53,11 +53,12 @@ static void check(const struct rdma_cm_event *event)
 static struct rdma_cm_id *take(struct rdma_cm_event *event)
 {
 	struct rdma_cm_id *id = event->id;
-	struct rdma_addrinfo *list;
+	struct rdma_addrinfo *list = NULL;
+	bool resolved = !event->status;
 
 	check(event);
 	rdma_ack_cm_event(event);
-	if (rdma_query_addrinfo(id, &list))
+	if (resolved && rdma_query_addrinfo(id, &list))
 		err(1, "rdma_query_addrinfo");
 	rdma_freeaddrinfo(list);
 	ours.in_flight--;
@@ -172,8 +173,8 @@ static void print(const char *what, unsigned depth, const struct bench_figure fi
 
 	printf("{\"name\": \"%s, %u outstanding\", \"value\": %.0f, \"unit\": \"names/s\", \"peer\": \"%s\", "
 	       "\"peer_value\": %.0f, \"ratio\": %.3f, \"aim\": \"%s\", \"cpu us/name\": %.1f, "
-	       "\"peer cpu\": %.1f}\n", what, depth, ours_median.rate, peer, peer_median.rate,
-	       ours_median.rate / peer_median.rate, aim, ours_median.cpu_us, peer_median.cpu_us);
+	       "\"peer cpu\": %.1f, \"lost\": %u}\n", what, depth, ours_median.rate, peer, peer_median.rate,
+	       ours_median.rate / peer_median.rate, aim, ours_median.cpu_us, peer_median.cpu_us, ours.lost);
 	fflush(stdout);
 }
 
@@ -187,6 +188,7 @@ static void compare_with_all(unsigned depth, unsigned cares_window, unsigned dns
 {
 	struct bench_figure mine[ROUNDS], bare[ROUNDS], libc[ROUNDS], perf[ROUNDS];
 
+	ours.lost = 0;
 	for (int i = 0; i < ROUNDS; i++) {
 		mine[i] = bench_ours(BENCH_BOTH, depth, slice_at(depth));
 		bare[i] = bench_cares(depth < cares_window ? depth : cares_window, slice);
@@ -202,6 +204,7 @@ static void compare_with_dnsperf(unsigned depth, unsigned window)
 {
 	struct bench_figure mine[ROUNDS], perf[ROUNDS];
 
+	ours.lost = 0;
 	for (int i = 0; i < ROUNDS; i++) {
 		mine[i] = bench_ours(BENCH_ONE, depth, slice_at(depth));
 		perf[i] = bench_dnsperf(BENCH_ONE, window, slice);
