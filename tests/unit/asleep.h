@@ -9,11 +9,19 @@
 #include <sched.h>
 #include <sys/syscall.h>
 
-/* Under qemu-user: threads, signal masks and system calls in /proc are those of the emulator, a process that forks while
- * other threads run may hang in the emulator's own locks, and exec() of the program itself needs the emulator's name. */
-static inline bool emulated(void)
+/* Run through another program, so that exec() of /proc/self/exe starts that one. */
+static inline bool wrapped(void)
 {
 	return getenv("MESON_EXE_WRAPPER");
+}
+
+/* Under qemu-user: threads, signal masks and system calls in /proc are those of the emulator, a process that forks while
+ * other threads run may hang in the emulator's own locks,. */
+static inline bool emulated(void)
+{
+	const char *through = getenv("MESON_EXE_WRAPPER");
+
+	return through && strstr(through, "qemu");
 }
 
 /* The first line of a file of the thread's in /proc; "" where the thread is gone. */

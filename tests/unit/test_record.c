@@ -597,7 +597,7 @@ static void test_record_answers_are_kept_where_configured(void **state)
 	pid_t pid;
 
 	(void)state;
-	if (emulated())
+	if (wrapped())
 		skip();	/* exec of itself */
 	rcm_fake_sa_script(NULL, 0);
 	pid = fork();

@@ -146,7 +146,7 @@ static void test_thread_has_its_stack_beside_thread_local_variables(void **state
 static void test_thread_that_cannot_be_had_is_eagain(void **state)
 {
 	(void)state;
-	assert_int_equal(rcm_thread_start("rai-test", SIZE_MAX / 4, look, NULL), -EAGAIN);
+	assert_int_equal(rcm_thread_start("rai-test", SIZE_MAX / 4 * 3, look, NULL), -EAGAIN);
 }
 
 int main(void)
