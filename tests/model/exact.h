@@ -35,6 +35,7 @@ struct slot {
 	unsigned count;			/* OUTCOME_FOUND: so many results */
 	int hold;			/* the name that it waits for; -1: none */
 	unsigned found;			/* results to be handed over; 0: none */
+	const char *service;		/* what it asked for */
 	uint64_t written, read;		/* user events */
 	unsigned sent, got;		/* events of the kernel's */
 };

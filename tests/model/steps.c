@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <infiniband/ib.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -154,6 +155,7 @@ static void resolve_started(struct slot *slot, const struct question *q)
 	slot->error = q->error;
 	slot->hold = q->hold;
 	slot->found = 0;
+	slot->service = q->service;
 	if (q->when == WHEN_LISTED)
 		exact_list(slot, false);
 	else if (slot->deadline_ms && slot->deadline_ms < 1000) {
@@ -231,6 +233,23 @@ static void step_cancel(struct dice *dice)
 	slot->when = WHEN_SOON;
 }
 
+/* An address, which has the service's port; one of the SA has a service id instead. */
+static void result_expect(const struct rdma_addrinfo *ai, const char *service)
+{
+	const struct sockaddr *sa = ai->ai_flags & RAI_PASSIVE ? ai->ai_src_addr : ai->ai_dst_addr;
+	int wanted = !service ? 0 : !strcmp(service, "http") ? 80 : atoi(service);
+	struct sockaddr_in6 in6 = { 0 };
+
+	MODEL_EXPECT(sa, "a result without an address");
+	if (ai->ai_flags & RAI_SA) {
+		MODEL_EXPECT(sa->sa_family == AF_IB, "a service record of family %d", sa->sa_family);
+		return;
+	}
+	/* The port lies where it lies in a sockaddr_in. */
+	memcpy(&in6, sa, sa->sa_family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(in6));
+	MODEL_EXPECT(ntohs(in6.sin6_port) == wanted, "port %u instead of %d", ntohs(in6.sin6_port), wanted);
+}
+
 static void step_query(struct dice *dice)
 {
 	struct slot *slot = exact_slot(dice);
@@ -249,7 +268,7 @@ static void step_query(struct dice *dice)
 	}
 	MODEL_EXPECT(!ret, "query: errno %d", errno);
 	for (const struct rdma_addrinfo *ai = list; ai; ai = ai->ai_next) {
-		MODEL_EXPECT(ai->ai_dst_addr || ai->ai_src_addr, "a result without an address");
+		result_expect(ai, slot->service);
 		count++;
 	}
 	MODEL_EXPECT(count == slot->found, "%u results instead of %u", count, slot->found);
