@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,29 +37,6 @@ struct rcm_sa {
 	struct rcm_sa *umad;			/* our own client; NULL: not asked yet */
 	struct rcm_sa_stats stats;
 };
-
-static _Atomic(int) usable = -1;		/* -1: not known yet */
-
-bool rcm_sa_kernel_usable(void)
-{
-	struct rcm_ucma ucma;
-	int known = atomic_load(&usable);
-
-	if (known >= 0)
-		return known;
-	if (rcm_ucma_open(&ucma, O_NONBLOCK))
-		return false;
-	/* Of an id that doesn't exist: a kernel without the command says EINVAL before it looks. */
-	known = rcm_ucma_resolve_ib_service(&ucma, RCM_ATTEMPT_NO_HANDLE, true, 1, NULL) == -ENOENT;
-	rcm_ucma_close(&ucma);
-	atomic_store(&usable, known);
-	return known;
-}
-
-void rcm_sa_kernel_forget(void)
-{
-	atomic_store(&usable, -1);
-}
 
 static const struct rcm_gid *query_port(const struct rcm_sa_query *query)
 {

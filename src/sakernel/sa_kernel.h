@@ -8,14 +8,7 @@
  */
 #pragma once
 
-#include <stdbool.h>
-
 #include "sa/sa.h"
+#include "sakernel/probe.h"
 
 extern const struct rcm_sa_ops rcm_sa_kernel;
-
-/* Whether this kernel has the command, and this process may give it. Asked once, of the kernel alone. Any thread. */
-bool rcm_sa_kernel_usable(void);
-
-/* For tests: asks again. */
-void rcm_sa_kernel_forget(void);
