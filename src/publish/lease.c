@@ -30,10 +30,12 @@ uint64_t rcm_lease_patience(uint32_t lease_s)
 
 uint64_t rcm_lease_pause(uint32_t lease_s, unsigned failures, uint64_t chance)
 {
-	uint64_t third = lease_third(lease_s), pause;
+	uint64_t third = lease_third(lease_s), first = third / 4, pause;
 	unsigned doublings = failures ? failures - 1 : 0;
 
-	pause = RCM_NS_PER_S << (doublings < DOUBLINGS_MAX ? doublings : DOUBLINGS_MAX);
+	if (first > RCM_NS_PER_S)
+		first = RCM_NS_PER_S;
+	pause = first << (doublings < DOUBLINGS_MAX ? doublings : DOUBLINGS_MAX);
 	if (pause > third)
 		pause = third;
 	return pause - chance % (pause / 4 + 1);

@@ -11,6 +11,6 @@ uint64_t rcm_lease_renewal(uint32_t lease_s, uint64_t chance);
 /* How long a question about it may take. */
 uint64_t rcm_lease_patience(uint32_t lease_s);
 
-/* Until the next attempt after so many failures in a row: a second, then twice as long each time up to a third of the
- * lease; of each a quarter is left out at most, as chance has it. */
+/* Until the next attempt after so many failures in a row: a second, or a twelfth of a short lease, then twice as long
+ * each time up to a third; of each a quarter is left out at most, as chance has it. */
 uint64_t rcm_lease_pause(uint32_t lease_s, unsigned failures, uint64_t chance);

@@ -49,6 +49,14 @@ static void test_lease_pause_doubles_up_to_a_third(void **state)
 	assert_int_equal(rcm_lease_pause(86400, UINT32_MAX, 0), 28800 * RCM_NS_PER_S);
 }
 
+static void test_lease_pause_of_a_short_lease_leaves_time_for_several(void **state)
+{
+	(void)state;
+	assert_int_equal(rcm_lease_pause(3, 1, 0), 250 * RCM_NS_PER_MS);
+	assert_int_equal(rcm_lease_pause(3, 2, 0), 500 * RCM_NS_PER_MS);
+	assert_int_equal(rcm_lease_pause(3, 9, 0), RCM_NS_PER_S);
+}
+
 static void test_lease_pause_leaves_out_a_quarter_at_most(void **state)
 {
 	(void)state;
@@ -63,6 +71,7 @@ int main(void)
 		cmocka_unit_test(test_lease_of_a_second_is_renewed_in_time),
 		cmocka_unit_test(test_lease_patience_is_a_third_from_a_second_to_the_usual_deadline),
 		cmocka_unit_test(test_lease_pause_doubles_up_to_a_third),
+		cmocka_unit_test(test_lease_pause_of_a_short_lease_leaves_time_for_several),
 		cmocka_unit_test(test_lease_pause_leaves_out_a_quarter_at_most),
 	};
 
