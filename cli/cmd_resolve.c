@@ -5,16 +5,14 @@
 #include <ctype.h>
 #include <errno.h>
 #include <limits.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "ask.h"
 #include "cli.h"
+#include "read.h"
 #include "words.h"
-
-#define SECONDS_MAX (UINT32_MAX / 1000)
 
 enum {
 	NODE_MAX = 253,		/* as rdma_resolve_addrinfo(3) has it */
@@ -36,9 +34,10 @@ static const struct argp_option options[] = {
 	  "otherwise through every active InfiniBand port", 0 },
 	{ "family", 'f', "FAMILY", 0, "Only addresses of inet or inet6; ib reads NODE as a GID", 0 },
 	{ "passive", 'P', NULL, 0, "Addresses to listen at; with '' as NODE the wildcard ones", 0 },
-	{ "timeout", 't', "SECONDS", 0, "Give up after so long, 0.5 for half a second, 0 for never; otherwise names "
-	  "take as long as resolv.conf says, and the SA 4 seconds", 0 },
+	{ "timeout", 't', "TIME", 0, "Give up after so long, in seconds (5, 0.5, 5s) or milliseconds (500ms), 0 for "
+	  "never; otherwise names take as long as resolv.conf says, and the SA 4 seconds", 0 },
 	{ "json", 'j', NULL, 0, "Print one JSON object", 0 },
+	CLI_OPTION_HELP,
 	{ 0 }
 };
 
@@ -54,37 +53,12 @@ static int read_family(struct argp_state *state, const char *arg)
 	return AF_UNSPEC;
 }
 
-static uint32_t read_timeout(struct argp_state *state, const char *arg)
-{
-	char *end;
-	double seconds = strtod(arg, &end);
-	double ms = ceil(seconds * 1000);	/* up: what isn't 0 must not become "never" */
-
-	if (end == arg || *end || !(ms >= 0 && ms <= SECONDS_MAX * 1000.0))
-		argp_error(state, "no number of seconds from 0 to %u: '%s'", SECONDS_MAX, arg);
-	return (uint32_t)ms;
-}
-
-static const char *read_word(struct argp_state *state, const char *what, const char *arg, size_t max)
-{
-	if (!*arg)
-		argp_error(state, "%s is empty", what);
-	if (strlen(arg) > max)
-		argp_error(state, "%s is longer than %zu bytes", what, max);
-	for (const unsigned char *c = (const unsigned char *)arg; *c; c++)
-		if (*c < ' ' || *c == 0x7f)
-			argp_error(state, "%s has a control character in it", what);
-	if (!cli_is_utf8(arg))
-		argp_error(state, "%s is not UTF-8", what);
-	return arg;
-}
-
 /* A number is a service id, as rdma_resolve_addrinfo(3) has it. */
 static const char *read_sa_service(struct argp_state *state, const char *arg)
 {
 	char *end;
 
-	read_word(state, "SERVICE", arg, SERVICE_NAME_MAX);
+	cli_read_word(state, "SERVICE", arg, SERVICE_NAME_MAX);
 	errno = 0;
 	if (isdigit((unsigned char)*arg) && strtoull(arg, &end, 0) == ULLONG_MAX && errno == ERANGE && !*end)
 		argp_error(state, "SERVICE is a number beyond 64 bits: '%s'", arg);
@@ -108,6 +82,8 @@ static void check(struct argp_state *state, const struct resolve *r)
 		argp_error(state, "NODE is missing");
 	if (!r->sa && !r->node && !r->service)
 		argp_error(state, "--passive without NODE needs a SERVICE: rai resolve -P '' SERVICE");
+	if (r->passive && r->node && !r->service && cli_is_number(r->node))
+		argp_error(state, "%s is taken for a host; as a port: rai resolve -P '' %s", r->node, r->node);
 	if (r->family == AF_IB && !r->node)
 		argp_error(state, "--family ib needs a NODE, a GID");
 	if (r->family == AF_IB && !is_gid(r->node))
@@ -118,9 +94,9 @@ static void check(struct argp_state *state, const struct resolve *r)
 static void read_argument(struct argp_state *state, struct resolve *r, const char *arg)
 {
 	if (state->arg_num == 0)
-		r->node = r->passive && !*arg ? NULL : read_word(state, "NODE", arg, NODE_MAX);
+		r->node = r->passive && !*arg ? NULL : cli_read_node(state, arg, NODE_MAX);
 	else if (state->arg_num == 1)
-		r->service = read_word(state, "SERVICE", arg, NODE_MAX);
+		r->service = cli_read_service(state, arg, NODE_MAX);
 	else
 		argp_error(state, "one NODE and one SERVICE at most");
 }
@@ -134,13 +110,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		r->sa = read_sa_service(state, arg);
 		return 0;
 	case 'p':
-		r->port = read_word(state, "PORT", arg, NODE_MAX);
+		r->port = cli_read_word(state, "PORT", arg, NODE_MAX);
 		return 0;
 	case 'f':
 		r->family = read_family(state, arg);
 		return 0;
 	case 't':
-		r->timeout_ms = read_timeout(state, arg);
+		r->timeout_ms = cli_read_duration(state, arg);
 		r->has_timeout = true;
 		return 0;
 	case 'P':
@@ -148,6 +124,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 'j':
 		r->json = true;
+		return 0;
+	case 'h':
+		cli_help(state);
 		return 0;
 	case ARGP_KEY_ARG:
 		read_argument(state, r, arg);
@@ -192,6 +171,7 @@ static int fail_unasked(const struct resolve *r, const char *what, const char *w
 /* Which ports to ask through: how many, or minus the exit status. */
 static int choose_ports(const struct resolve *r, struct cli_port ports[CLI_PORTS_MAX])
 {
+	char why[CLI_PORTS_WORDS];
 	int count;
 
 	if (!r->port) {
@@ -206,7 +186,8 @@ static int choose_ports(const struct resolve *r, struct cli_port ports[CLI_PORTS
 	case -EPROTOTYPE:
 		return -fail_unasked(r, r->port, "not an InfiniBand port: no SA to ask", -EPROTOTYPE);
 	default:
-		return -fail_unasked(r, r->port, "no such port", -ENODEV);
+		cli_ports_words(why, sizeof(why));
+		return -fail_unasked(r, r->port, why, -ENODEV);
 	}
 }
 

@@ -83,7 +83,7 @@ int cli_port_find(const char *text, struct cli_port *ret_port)
 	return rc;
 }
 
-static size_t device_ports(const char *device, struct cli_port *ports, size_t max)
+static size_t device_ports(const char *device, bool active, struct cli_port *ports, size_t max)
 {
 	size_t count = 0;
 	umad_ca_t ca;
@@ -93,14 +93,14 @@ static size_t device_ports(const char *device, struct cli_port *ports, size_t ma
 	for (int i = 0; i < UMAD_CA_MAX_PORTS && count < max; i++) {
 		const umad_port_t *port = ca.ports[i];
 
-		if (port && port->state == STATE_ACTIVE && is_infiniband(port))
+		if (port && (!active || port->state == STATE_ACTIVE) && is_infiniband(port))
 			port_fill(&ports[count++], port);
 	}
 	umad_release_ca(&ca);
 	return count;
 }
 
-int cli_ports_active(struct cli_port *ports, size_t max)
+static int ports_list(bool active, struct cli_port *ports, size_t max)
 {
 	char devices[UMAD_MAX_DEVICES][UMAD_CA_NAME_LEN];
 	size_t count = 0;
@@ -110,6 +110,30 @@ int cli_ports_active(struct cli_port *ports, size_t max)
 		return -ENODEV;
 	n = umad_get_cas_names(devices, UMAD_MAX_DEVICES);
 	for (int i = 0; i < n; i++)
-		count += device_ports(devices[i], ports + count, max - count);
+		count += device_ports(devices[i], active, ports + count, max - count);
 	return (int)count;
+}
+
+int cli_ports_active(struct cli_port *ports, size_t max)
+{
+	return ports_list(true, ports, max);
+}
+
+void cli_ports_words(char *buf, size_t len)
+{
+	struct cli_port ports[CLI_PORTS_MAX];
+	int count = ports_list(false, ports, CLI_PORTS_MAX), used;
+
+	if (count <= 0) {
+		snprintf(buf, len, "no such port; this host has no InfiniBand port");
+		return;
+	}
+	used = snprintf(buf, len, "no such port; there %s ", count == 1 ? "is" : "are");
+	for (int i = 0; i < count; i++) {
+		if ((size_t)used + strlen(ports[i].name) + sizeof(", , ...") > len) {
+			snprintf(buf + used, len - (size_t)used, ", ...");
+			return;
+		}
+		used += snprintf(buf + used, len - (size_t)used, "%s%s", i ? ", " : "", ports[i].name);
+	}
 }

@@ -18,5 +18,10 @@ struct cli_port {
  */
 int cli_port_find(const char *text, struct cli_port *ret_port);
 
+enum { CLI_PORTS_WORDS = 160 };
+
+/* "no such port; there are mlx5_0/1, mlx5_1/1": all InfiniBand ports, active or not; cut to len. */
+void cli_ports_words(char *buf, size_t len);
+
 /* All active InfiniBand ports, at most max: how many, or -errno. */
 int cli_ports_active(struct cli_port *ports, size_t max);

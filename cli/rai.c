@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "read.h"
 
 const char *argp_program_version = "rai " RAI_VERSION;
 
@@ -31,22 +32,66 @@ static const struct verb *verb_find(const char *name)
 struct choice {
 	const struct verb *verb;
 	int first;		/* index of the verb in argv */
+	bool help;
 };
+
+enum { TYPO_MAX = 2 };		/* letters that may be wrong in a verb */
+
+static const char *verb_closest(const char *name)
+{
+	const char *closest = NULL;
+	unsigned least = TYPO_MAX + 1;
+
+	for (size_t i = 0; i < VERBS; i++) {
+		unsigned distance = cli_distance(name, verbs[i].name);
+
+		if (distance < least && distance < strlen(verbs[i].name)) {
+			closest = verbs[i].name;
+			least = distance;
+		}
+	}
+	return closest;
+}
+
+static const struct verb *verb_read(struct argp_state *state, const char *name)
+{
+	const struct verb *verb = verb_find(name);
+	const char *closest = verb ? NULL : verb_closest(name);
+
+	if (closest)
+		argp_error(state, "no such command: '%s'; did you mean '%s'?", name, closest);
+	else if (!verb && strpbrk(name, ".:"))
+		argp_error(state, "no such command: '%s'; for a host's addresses: rai resolve %s", name, name);
+	else if (!verb)
+		argp_error(state, "no such command: '%s'; 'rai help' lists them", name);
+	return verb;
+}
+
+static void read_command(struct argp_state *state, struct choice *choice, const char *arg)
+{
+	choice->first = state->next - 1;
+	choice->help = strcmp(arg, "help") == 0;
+	if (choice->help && state->next == state->argc)
+		cli_help(state);
+	choice->verb = verb_read(state, choice->help ? state->argv[state->next] : arg);
+	state->next = state->argc;	/* the rest is the verb's */
+}
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct choice *choice = state->input;
 
 	switch (key) {
+	case 'h':
+		cli_help(state);
+		return 0;
 	case ARGP_KEY_ARG:
-		choice->verb = verb_find(arg);
-		if (!choice->verb)
-			argp_error(state, "no such command: '%s'", arg);
-		choice->first = state->next - 1;
-		state->next = state->argc;	/* the rest is the verb's */
+		read_command(state, choice, arg);
 		return 0;
 	case ARGP_KEY_NO_ARGS:
-		argp_error(state, "a command is missing, such as: rai resolve NAME");
+		fputs("rai: a command is missing\n", stderr);
+		argp_state_help(state, stderr,
+				ARGP_HELP_SHORT_USAGE | ARGP_HELP_LONG | ARGP_HELP_DOC | ARGP_HELP_EXIT_ERR);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -68,14 +113,16 @@ static char *help_verbs(int key, const char *text, void *input)
 	fputs("Commands:\n", out);
 	for (size_t i = 0; i < VERBS; i++)
 		fprintf(out, "  %-10s %s\n", verbs[i].name, verbs[i].summary);
-	fputs("\n'rai COMMAND --help' says more about each.", out);
+	fputs("\n'rai help COMMAND' says more about each.", out);
 	fclose(out);
 	return help;
 }
 
 int main(int argc, char **argv)
 {
+	static const struct argp_option options[] = { CLI_OPTION_HELP, { 0 } };
 	static const struct argp argp = {
+		.options = options,
 		.parser = parse,
 		.args_doc = "COMMAND [ARGUMENT...]",
 		.doc = "Resolve host names and InfiniBand services to RDMA addresses.\v ",
@@ -88,6 +135,8 @@ int main(int argc, char **argv)
 	if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &choice))
 		return CLI_FAILED;
 	snprintf(name, sizeof(name), "rai %s", choice.verb->name);
+	if (choice.help)
+		return choice.verb->run(2, (char *[]) { name, (char[]) { "--help" }, NULL });
 	argv[choice.first] = name;
 	return choice.verb->run(argc - choice.first, argv + choice.first);
 }

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Words of a command line, checked, with a hint for what people write instead. */
+#include "read.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "out.h"
+
+#define SECONDS_MAX (UINT32_MAX / 1000)
+
+enum { DISTANCE_MAX = 31, PORT_MAX = 65535 };
+
+void cli_help(struct argp_state *state)
+{
+	argp_state_help(state, state->out_stream, ARGP_HELP_STD_HELP);
+}
+
+const char *cli_read_word(struct argp_state *state, const char *what, const char *arg, size_t max)
+{
+	if (!*arg)
+		argp_error(state, "%s is empty", what);
+	if (strlen(arg) > max)
+		argp_error(state, "%s is longer than %zu bytes", what, max);
+	for (const unsigned char *c = (const unsigned char *)arg; *c; c++)
+		if (*c < ' ' || *c == 0x7f)
+			argp_error(state, "%s has a control character in it", what);
+	if (!cli_is_utf8(arg))
+		argp_error(state, "%s is not UTF-8", what);
+	return arg;
+}
+
+uint32_t cli_read_duration(struct argp_state *state, const char *arg)
+{
+	char *end;
+	double ms = strtod(arg, &end);
+
+	if (strcmp(end, "ms") != 0)
+		ms *= 1000;
+	ms = ceil(ms);	/* up: what isn't 0 must not become "never" */
+	if (end == arg || (*end && strcmp(end, "s") != 0 && strcmp(end, "ms") != 0) ||
+	    !(ms >= 0 && ms <= SECONDS_MAX * 1000.0))
+		argp_error(state, "no number of seconds from 0 to %u: '%s' (5, 0.5, 5s and 500ms are)", SECONDS_MAX,
+			   arg);
+	return (uint32_t)ms;
+}
+
+const char *cli_read_node(struct argp_state *state, const char *arg, size_t max)
+{
+	const char *colon = strrchr(arg, ':'), *end = strrchr(arg, ']');
+
+	cli_read_word(state, "NODE", arg, max);
+	if (strstr(arg, "://"))
+		argp_error(state, "NODE is a host name or an address, not a URL: '%s'", arg);
+	if (*arg == '[' && end && end[1] == 0)
+		argp_error(state, "an address stands without brackets: rai resolve %.*s", (int)(end - arg) - 1,
+			   arg + 1);
+	if (*arg == '[' && end && end + 1 == colon)
+		argp_error(state, "a port goes after a blank: rai resolve %.*s %s", (int)(end - arg) - 1, arg + 1,
+			   colon + 1);
+	if (colon && colon == strchr(arg, ':') && colon > arg && colon[1])
+		argp_error(state, "a port goes after a blank: rai resolve %.*s %s", (int)(colon - arg), arg,
+			   colon + 1);
+	return arg;
+}
+
+bool cli_is_number(const char *text)
+{
+	return *text && text[strspn(text, "0123456789")] == 0;
+}
+
+const char *cli_read_service(struct argp_state *state, const char *arg, size_t max)
+{
+	cli_read_word(state, "SERVICE", arg, max);
+	if (cli_is_number(arg) && strtoul(arg, NULL, 10) > PORT_MAX)
+		argp_error(state, "a port is a number from 1 to %d: '%s'", PORT_MAX, arg);
+	return arg;
+}
+
+static unsigned min3(unsigned a, unsigned b, unsigned c)
+{
+	a = a < b ? a : b;
+	return a < c ? a : c;
+}
+
+unsigned cli_distance(const char *a, const char *b)
+{
+	unsigned cost[DISTANCE_MAX + 1][DISTANCE_MAX + 1];
+	size_t na = strlen(a), nb = strlen(b);
+
+	if (na > DISTANCE_MAX || nb > DISTANCE_MAX)
+		return UINT_MAX;
+	for (unsigned i = 0; i <= na; i++)
+		for (unsigned j = 0; j <= nb; j++) {
+			if (i == 0 || j == 0) {
+				cost[i][j] = i + j;
+				continue;
+			}
+			cost[i][j] = min3(cost[i - 1][j] + 1, cost[i][j - 1] + 1,
+					  cost[i - 1][j - 1] + (a[i - 1] != b[j - 1]));
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
+			    cost[i - 2][j - 2] + 1 < cost[i][j])
+				cost[i][j] = cost[i - 2][j - 2] + 1;
+		}
+	return cost[na][nb];
+}

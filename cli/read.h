@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Words of a command line, checked: what makes no sense ends the process with a hint and CLI_USAGE. */
+#pragma once
+
+#include <argp.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* -h is --help in every command: an entry of its options, and what to do when it comes. */
+#define CLI_OPTION_HELP { NULL, 'h', NULL, OPTION_HIDDEN, "", 0 }
+
+void cli_help(struct argp_state *state);
+
+/* UTF-8 without control characters, 1 to max bytes. */
+const char *cli_read_word(struct argp_state *state, const char *what, const char *arg, size_t max);
+
+/* Milliseconds of "5", "0.5", "5s" or "500ms"; rounded up, so that only 0 is 0. */
+uint32_t cli_read_duration(struct argp_state *state, const char *arg);
+
+/* A host name or address; "a:1", "[::1]" and "http://a" get a hint. */
+const char *cli_read_node(struct argp_state *state, const char *arg, size_t max);
+
+/* A port number or the name of a service. */
+const char *cli_read_service(struct argp_state *state, const char *arg, size_t max);
+
+bool cli_is_number(const char *text);	/* digits alone */
+
+/* How many letters to change, insert, drop or swap with their neighbour; texts over 31 letters are far from any. */
+unsigned cli_distance(const char *a, const char *b);
