@@ -16,7 +16,8 @@
 
 #define OWN_GID "fe80::10:3"		/* hca2's */
 
-enum { SHORT_LEASE_S = 6 };
+/* A third of it is what an SA gets for an answer: on a busy machine it needs seconds. */
+enum { SHORT_LEASE_S = 12 };
 
 static struct rdma_event_channel *channel;
 static struct rdma_cm_id *id;
@@ -73,7 +74,7 @@ static void expect_text(int status, char text[200])
 	struct pollfd p = { .fd = channel->fd, .events = POLLIN };
 	struct rdma_cm_event *event, seen;
 
-	assert_int_equal(poll(&p, 1, 30000), 1);
+	assert_int_equal(poll(&p, 1, 60000), 1);
 	assert_int_equal(rdma_get_cm_event(channel, &event), 0);
 	seen = *event;
 	assert_true(rai_event_text(event, text, 200) > 0);
@@ -249,7 +250,7 @@ static void test_publish_outlives_its_lease(void **state)
 	(void)state;
 	publish("renewed", 0x1008, SHORT_LEASE_S);
 	expect(0);
-	while (now_s() - start < 2.5 * SHORT_LEASE_S) {
+	while (now_s() - start < 2 * SHORT_LEASE_S) {
 		assert_int_equal(find("renewed", NULL), 1);
 		poll(NULL, 0, 100);
 	}
@@ -460,7 +461,7 @@ static void test_publish_is_renewed_without_a_word_where_the_sm_kept_its_records
 	publish("kept", 0x1012, SHORT_LEASE_S);
 	expect(0);
 	assert_int_equal(rcm_fabric("sm restart"), 0);
-	until_found("kept", 1, 5);
+	until_found("kept", 1, 10);
 	poll(NULL, 0, SHORT_LEASE_S * 1000);
 	assert_int_equal(find("kept", NULL), 1);
 	expect_nothing(0);
