@@ -167,8 +167,8 @@ static int families_start(struct rcm_servers *servers, const struct rcm_resolv *
 			  void (*done)(struct rcm_families *families, void *arg), void *arg,
 			  struct rcm_families **ret_families)
 {
-	uint8_t order[RCM_RESOLV_SERVERS] = { 0 }, labels[RCM_MESSAGE_NAME_MAX];
-	size_t len = rcm_message_name(name, labels);
+	uint8_t order[RCM_RESOLV_SERVERS] = { 0 }, labels[RCM_LABELS_MAX];
+	size_t len = rcm_labels_read(name, labels);
 	struct rcm_families *families;
 
 	if (!len)

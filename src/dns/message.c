@@ -11,36 +11,10 @@
 enum {
 	FLAG_QR = 0x8000, MASK_OPCODE = 0x7800, FLAG_AA = 0x0400, FLAG_TC = 0x0200, FLAG_RD = 0x0100, FLAG_RA = 0x0080,
 	FLAG_AD = 0x0020, MASK_RCODE = 0x000f,
-	POINTER = 0xc0,
-	LABEL_MAX = 63,
-	POINTERS_MAX = RCM_MESSAGE_NAME_MAX / 2,	/* in one name: as many as it can have labels */
 	ALIASES_MAX = 32,		/* followed for one name: beyond it is a circle */
 	ALIASES_SEEN_MAX = 64,		/* looked at in one answer */
 	ENDS_MAX = 4,			/* of aliases, looked at for addresses */
 };
-
-size_t rcm_message_name(const char *text, uint8_t name[RCM_MESSAGE_NAME_MAX])
-{
-	size_t at = 0;
-
-	/* The root. */
-	if (!strcmp(text, ".")) {
-		name[0] = 0;
-		return 1;
-	}
-	do {
-		size_t len = strcspn(text, ".");
-
-		if (!len || len > LABEL_MAX || at + len + 2 > RCM_MESSAGE_NAME_MAX)
-			return 0;
-		name[at++] = (uint8_t)len;
-		memcpy(name + at, text, len);
-		at += len;
-		text += len + (text[len] == '.');
-	} while (*text);
-	name[at++] = 0;
-	return at;
-}
 
 size_t rcm_message_ask(const struct rcm_message_question *question, uint16_t id,
 		       uint8_t bytes[RCM_MESSAGE_QUESTION_MAX])
@@ -62,130 +36,6 @@ size_t rcm_message_ask(const struct rcm_message_question *question, uint16_t id,
 		rcm_write_zeros(&w, 6);
 	}
 	return (size_t)(w.at - bytes);
-}
-
-/* A name in a message. Pointers go back only, each before all that the name has had so far; so there is an end. It is
- * near: an answer has room for thousands of names, each of which could lead through the whole message. */
-struct walk {
-	const uint8_t *bytes;
-	size_t len;
-	size_t at;		/* the next label */
-	size_t floor;		/* pointers have to go before this */
-	size_t behind;		/* where the name ends in place; 0: not known yet */
-	size_t octets;		/* of all labels so far */
-	unsigned pointers;
-};
-
-static struct walk walk_begin(const uint8_t *bytes, size_t len, size_t at)
-{
-	return (struct walk){ .bytes = bytes, .len = len, .at = at, .floor = at };
-}
-
-/* The length of the next label, which is at *ret_label; 0: the name is over; -1: it can't be read. */
-static int walk_label(struct walk *walk, const uint8_t **ret_label)
-{
-	size_t to;
-
-	while (walk->at < walk->len && (walk->bytes[walk->at] & POINTER) == POINTER) {
-		if (walk->at + 2 > walk->len)
-			return -1;
-		to = (size_t)(walk->bytes[walk->at] & ~POINTER) << 8 | walk->bytes[walk->at + 1];
-		if (to >= walk->floor || ++walk->pointers > POINTERS_MAX)
-			return -1;
-		if (!walk->behind)
-			walk->behind = walk->at + 2;
-		walk->at = walk->floor = to;
-	}
-	if (walk->at >= walk->len || walk->bytes[walk->at] > LABEL_MAX ||
-	    walk->at + 1 + walk->bytes[walk->at] > walk->len)
-		return -1;
-	to = walk->bytes[walk->at];
-	walk->octets += to + 1;
-	if (walk->octets > RCM_MESSAGE_NAME_MAX)
-		return -1;
-	*ret_label = walk->bytes + walk->at + 1;
-	walk->at += to + 1;
-	if (!to && !walk->behind)
-		walk->behind = walk->at;
-	return (int)to;
-}
-
-/* Where what follows the name begins; 0: it can't be read. */
-static size_t message_skip_name(const uint8_t *bytes, size_t len, size_t at)
-{
-	struct walk walk = walk_begin(bytes, len, at);
-	const uint8_t *label;
-	int n;
-
-	while ((n = walk_label(&walk, &label)) > 0)
-		;
-	return n ? 0 : walk.behind;
-}
-
-/* The same of a name that was read before: what its pointers point to isn't looked at. */
-static size_t message_skip_known_name(const uint8_t *bytes, size_t len, size_t at)
-{
-	while (at < len && bytes[at] && (bytes[at] & POINTER) != POINTER)
-		at += 1U + bytes[at];
-	if (at < len)
-		at += bytes[at] ? 2 : 1;
-	return at < len ? at : 0;
-}
-
-static uint8_t message_lower(uint8_t c)
-{
-	return c >= 'A' && c <= 'Z' ? (uint8_t)(c + 'a' - 'A') : c;
-}
-
-/* Names are equal whatever the case of their letters (RFC 4343). */
-static bool message_is_name(const uint8_t *bytes, size_t len, size_t at, const uint8_t *name)
-{
-	struct walk walk = walk_begin(bytes, len, at);
-	const uint8_t *label;
-	int n;
-
-	do {
-		n = walk_label(&walk, &label);
-		if (n < 0 || *name++ != n)
-			return false;
-		for (int i = 0; i < n; i++)
-			if (message_lower(label[i]) != message_lower(*name++))
-				return false;
-	} while (n);
-	return true;
-}
-
-static bool message_copy_name(const uint8_t *bytes, size_t len, size_t at, uint8_t name[RCM_MESSAGE_NAME_MAX])
-{
-	struct walk walk = walk_begin(bytes, len, at);
-	const uint8_t *label;
-	int n;
-
-	while ((n = walk_label(&walk, &label)) >= 0) {
-		*name++ = (uint8_t)n;
-		memcpy(name, label, (size_t)n);
-		name += n;
-		if (!n)
-			return true;
-	}
-	return false;
-}
-
-/* As text, with a backslash before each octet that could be taken for something else. */
-static void message_print_name(const uint8_t *name, char text[NS_MAXDNAME])
-{
-	char *at = text, *end = text + NS_MAXDNAME - 5;
-
-	for (unsigned n; (n = *name++) && at < end;) {
-		if (at > text)
-			*at++ = '.';
-		for (; n && at < end; n--, name++) {
-			if (*name <= ' ' || *name >= 0x7f || strchr("\\.;\"()@$", *name))
-				*at++ = '\\';
-			*at++ = (char)*name;
-		}
-	}
-	*at = '\0';
 }
 
 struct record {
@@ -224,12 +74,12 @@ static bool message_read_owned(const uint8_t *bytes, size_t len, size_t behind, 
 
 static bool message_read_record(const uint8_t *bytes, size_t len, size_t *at, struct record *ret_record)
 {
-	return message_read_owned(bytes, len, message_skip_name(bytes, len, *at), at, ret_record);
+	return message_read_owned(bytes, len, rcm_labels_skip(bytes, len, *at), at, ret_record);
 }
 
 static bool message_read_again(const struct rcm_message_answer *answer, size_t *at, struct record *ret_record)
 {
-	size_t behind = message_skip_known_name(answer->bytes, answer->len, *at);
+	size_t behind = rcm_labels_skip_known(answer->bytes, answer->len, *at);
 
 	return message_read_owned(answer->bytes, answer->len, behind, at, ret_record);
 }
@@ -242,7 +92,7 @@ static size_t message_address_size(uint16_t type)
 static bool message_is_address(const struct rcm_message_answer *answer, const struct record *record)
 {
 	return record->type == answer->type && record->size == message_address_size(answer->type) &&
-	       message_is_name(answer->bytes, answer->len, record->owner, answer->end);
+	       rcm_labels_are(answer->bytes, answer->len, record->owner, answer->end);
 }
 
 /* Records of other names are none of the question's: RFC 5452, section 6. */
@@ -288,12 +138,12 @@ static bool aliases_step(struct aliases *aliases, struct rcm_message_answer *ans
 	for (unsigned i = 0; i < aliases->count && aliases->followed < ALIASES_MAX; i++) {
 		struct alias *alias = &aliases->seen[i];
 
-		if (alias->followed || !message_is_name(answer->bytes, answer->len, alias->owner, answer->end))
+		if (alias->followed || !rcm_labels_are(answer->bytes, answer->len, alias->owner, answer->end))
 			continue;
 		alias->followed = true;
 		aliases->followed++;
 		aliases->path[aliases->depth++] = alias;
-		return message_copy_name(answer->bytes, answer->len, alias->target, answer->end);
+		return rcm_labels_copy(answer->bytes, answer->len, alias->target, answer->end);
 	}
 	return false;
 }
@@ -302,14 +152,14 @@ static void aliases_step_back(struct aliases *aliases, const struct rcm_message_
 			      struct rcm_message_answer *answer)
 {
 	if (--aliases->depth)
-		message_copy_name(answer->bytes, answer->len, aliases->path[aliases->depth - 1]->target, answer->end);
+		rcm_labels_copy(answer->bytes, answer->len, aliases->path[aliases->depth - 1]->target, answer->end);
 	else
 		memcpy(answer->end, question->name, question->name_len);
 }
 
 static void aliases_take_path(const struct aliases *aliases, struct rcm_message_answer *answer)
 {
-	uint8_t name[RCM_MESSAGE_NAME_MAX];
+	uint8_t name[RCM_LABELS_MAX];
 	char text[NS_MAXDNAME];
 
 	for (unsigned i = 0; i < aliases->depth; i++) {
@@ -317,8 +167,8 @@ static void aliases_take_path(const struct aliases *aliases, struct rcm_message_
 
 		if (alias->ttl < answer->ttl)
 			answer->ttl = alias->ttl;
-		message_copy_name(answer->bytes, answer->len, alias->target, name);
-		message_print_name(name, text);
+		rcm_labels_copy(answer->bytes, answer->len, alias->target, name);
+		rcm_labels_print(name, text);
 		if (res_hnok(text))
 			strcpy(answer->canonname, text);
 	}
@@ -360,7 +210,7 @@ static int message_read_answers(const struct rcm_message_question *question, str
 		if (!message_read_record(answer->bytes, answer->len, at, &record))
 			return -EBADMSG;
 		broken |= record.type == answer->type && record.size != message_address_size(answer->type);
-		if (record.type == ns_t_cname && !message_skip_name(answer->bytes, answer->len, record.data))
+		if (record.type == ns_t_cname && !rcm_labels_skip(answer->bytes, answer->len, record.data))
 			return -EBADMSG;
 		aliases_see(&aliases, &record);
 		answer->empty = false;
@@ -372,12 +222,12 @@ static int message_read_answers(const struct rcm_message_question *question, str
 /* RFC 2308, section 5: the lesser of the record's TTL and its last field. */
 static void message_read_soa(struct rcm_message_answer *answer, const struct record *record)
 {
-	size_t at = message_skip_name(answer->bytes, answer->len, record->data);
+	size_t at = rcm_labels_skip(answer->bytes, answer->len, record->data);
 	struct rcm_reader r;
 	uint32_t minimum;
 
 	if (at)
-		at = message_skip_name(answer->bytes, answer->len, at);
+		at = rcm_labels_skip(answer->bytes, answer->len, at);
 	if (!at)
 		return;
 	r = rcm_reader_init(answer->bytes + at, answer->len - at);
@@ -412,9 +262,9 @@ static bool message_is_question(const struct rcm_message_question *question,
 
 	if (!count)
 		return answer->rcode == ns_r_formerr || answer->rcode == ns_r_notimpl;
-	if (count != 1 || !message_is_name(answer->bytes, answer->len, *at, question->name))
+	if (count != 1 || !rcm_labels_are(answer->bytes, answer->len, *at, question->name))
 		return false;
-	*at = message_skip_name(answer->bytes, answer->len, *at);
+	*at = rcm_labels_skip(answer->bytes, answer->len, *at);
 	r = rcm_reader_init(answer->bytes + *at, answer->len - *at);
 	*at += 4;
 	return rcm_read_u16(&r) == question->type && rcm_read_u16(&r) == ns_c_in && !r.short_read;

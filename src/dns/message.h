@@ -2,23 +2,14 @@
 /* Questions to name servers and their answers as octets (RFC 1035 4.1, RFC 3596, RFC 6891). Pure, safe on any bytes. */
 #pragma once
 
-#include <arpa/nameser.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "dns/dns.h"
+#include "dns/labels.h"
 
 enum {
-	RCM_MESSAGE_NAME_MAX = 255,	/* octets of a name, its root label included */
-	RCM_MESSAGE_QUESTION_MAX = 12 + RCM_MESSAGE_NAME_MAX + 4 + 11,
+	RCM_MESSAGE_QUESTION_MAX = 12 + RCM_LABELS_MAX + 4 + 11,
 	RCM_MESSAGE_MAX = 65535,
 	RCM_MESSAGE_EDNS_SIZE = 1232,	/* the datagram that we say we take: none is cut in pieces on its way */
 };
-
-/* A full name, a dot at its end or not, as labels: their length, or 0 where it can't be one (empty or too long a label,
- * too long a name). */
-size_t rcm_message_name(const char *text, uint8_t name[RCM_MESSAGE_NAME_MAX]);
 
 struct rcm_message_question {
 	const uint8_t *name;		/* labels */
@@ -45,7 +36,7 @@ struct rcm_message_answer {
 	uint32_t negative_ttl;		/* how long "no" may be kept (RFC 2308); UINT32_MAX: not said */
 	size_t records, records_count;	/* where the answer section begins, and its records */
 	char canonname[NS_MAXDNAME];	/* the last of the aliases' ends that can be a host's name; "": none */
-	uint8_t end[RCM_MESSAGE_NAME_MAX];	/* the name whose addresses count */
+	uint8_t end[RCM_LABELS_MAX];	/* the name whose addresses count */
 };
 
 /*

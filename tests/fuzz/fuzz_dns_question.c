@@ -8,7 +8,7 @@
 #include "dns/message.h"
 #include "fuzz.h"
 
-static size_t take_name(struct rcm_reader *r, uint8_t name[RCM_MESSAGE_NAME_MAX])
+static size_t take_name(struct rcm_reader *r, uint8_t name[RCM_LABELS_MAX])
 {
 	char text[300];
 	size_t len = 0;
@@ -16,13 +16,13 @@ static size_t take_name(struct rcm_reader *r, uint8_t name[RCM_MESSAGE_NAME_MAX]
 	while (rcm_reader_left(r) && len + 1 < sizeof(text) && (text[len] = (char)rcm_read_u8(r)))
 		len++;
 	text[len] = '\0';
-	return rcm_message_name(text, name);
+	return rcm_labels_read(text, name);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 {
 	struct rcm_reader r = rcm_reader_init(bytes, len);
-	uint8_t name[RCM_MESSAGE_NAME_MAX], message[RCM_MESSAGE_QUESTION_MAX + 512];
+	uint8_t name[RCM_LABELS_MAX], message[RCM_MESSAGE_QUESTION_MAX + 512];
 	struct rcm_message_question question = { .name = name };
 	struct rcm_message_answer answer;
 	union rcm_dns_address addresses[64];
@@ -36,7 +36,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 	question.name_len = take_name(&r, name);
 	if (!question.name_len)
 		return 0;
-	assert(question.name_len <= RCM_MESSAGE_NAME_MAX);
+	assert(question.name_len <= RCM_LABELS_MAX);
 	asked = rcm_message_ask(&question, 0x1234, message);
 	assert(asked >= 12 + question.name_len + 4 && asked <= RCM_MESSAGE_QUESTION_MAX);
 	/* A question is no answer; the same with QR set is one, an empty one. */

@@ -21,11 +21,11 @@ static void look_at(const struct rcm_reply *reply)
 }
 
 /* The name that the message itself has in its question, so that most are read; none of it: 0. */
-static size_t name_of(const uint8_t *bytes, size_t len, uint8_t name[RCM_MESSAGE_NAME_MAX])
+static size_t name_of(const uint8_t *bytes, size_t len, uint8_t name[RCM_LABELS_MAX])
 {
 	size_t at = 12;
 
-	while (at < len && bytes[at] && bytes[at] < 64 && at - 12 + bytes[at] + 2u < RCM_MESSAGE_NAME_MAX)
+	while (at < len && bytes[at] && bytes[at] < 64 && at - 12 + bytes[at] + 2u < RCM_LABELS_MAX)
 		at += bytes[at] + 1u;
 	if (at >= len || bytes[at] || at == 12)
 		return 0;
@@ -35,7 +35,7 @@ static size_t name_of(const uint8_t *bytes, size_t len, uint8_t name[RCM_MESSAGE
 
 static void add(struct rcm_reply *reply, uint16_t type, bool whole, const uint8_t *bytes, size_t len)
 {
-	uint8_t name[RCM_MESSAGE_NAME_MAX] = "\1a";
+	uint8_t name[RCM_LABELS_MAX] = "\1a";
 	struct rcm_message_question question = { .name = name, .type = type };
 	struct rcm_message_answer answer;
 	unsigned before = reply->count;

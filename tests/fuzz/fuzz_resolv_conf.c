@@ -13,12 +13,12 @@ static void walk(const struct rcm_resolv *resolv, const char *name, enum rcm_dns
 {
 	struct rcm_search search = { 0 };
 	char candidate[RCM_SEARCH_NAME_MAX];
-	uint8_t labels[RCM_MESSAGE_NAME_MAX];
+	uint8_t labels[RCM_LABELS_MAX];
 	unsigned steps = 0;
 
 	while (rcm_search_next(&search, resolv, name, candidate)) {
 		assert(strlen(candidate) < sizeof(candidate));
-		assert(rcm_message_name(candidate, labels) <= sizeof(labels));
+		assert(rcm_labels_read(candidate, labels) <= sizeof(labels));
 		rcm_search_fail(&search, resolv, name, verdict, NULL);
 		assert(++steps <= resolv->search_count + 2);
 	}

@@ -11,12 +11,12 @@
 
 static struct dns_message message;
 static struct rcm_message_answer answer;
-static uint8_t name[RCM_MESSAGE_NAME_MAX];
+static uint8_t name[RCM_LABELS_MAX];
 static struct rcm_message_question question;
 
 static void ask_for(const char *text, uint16_t type)
 {
-	question = (struct rcm_message_question){ .name = name, .name_len = rcm_message_name(text, name), .type = type };
+	question = (struct rcm_message_question){ .name = name, .name_len = rcm_labels_read(text, name), .type = type };
 	assert_true(question.name_len > 0);
 }
 
@@ -58,29 +58,6 @@ static void check(const char *expected)
 	}
 	free(addresses);
 	assert_string_equal(text, expected);
-}
-
-static void test_message_name_as_labels_or_none(void **state)
-{
-	static const char *const bad[] = { "", "a..b", "..", ".a", "a.b..",
-		"0123456789012345678901234567890123456789012345678901234567890123.test" };
-	char longest[300] = "";
-	uint8_t labels[RCM_MESSAGE_NAME_MAX];
-
-	(void)state;
-	assert_int_equal(rcm_message_name("a.test", labels), 8);
-	assert_memory_equal(labels, "\1a\4test", 8);
-	assert_int_equal(rcm_message_name("a.test.", labels), 8);
-	assert_int_equal(rcm_message_name(".", labels), 1);
-	assert_int_equal(labels[0], 0);
-	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
-		assert_int_equal(rcm_message_name(bad[i], labels), 0);
-	for (int i = 0; i < 126; i++)
-		strcat(longest, "a.");
-	strcat(longest, "b");
-	assert_int_equal(rcm_message_name(longest, labels), 255);
-	strcat(longest, "b");
-	assert_int_equal(rcm_message_name(longest, labels), 0);
 }
 
 static void test_message_question_octet_by_octet(void **state)
@@ -456,7 +433,6 @@ static void test_message_of_the_greatest_size_is_read_soon(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_message_name_as_labels_or_none),
 		cmocka_unit_test(test_message_question_octet_by_octet),
 		cmocka_unit_test(test_message_addresses_in_order_with_the_least_ttl),
 		cmocka_unit_test(test_message_aliases_are_followed_in_any_order),

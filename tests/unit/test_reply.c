@@ -29,11 +29,11 @@ static void add(int type, uint32_t ttl, const char *address)
 
 static enum rcm_dns_verdict take(uint16_t type, uint32_t negative_ttl)
 {
-	uint8_t name[RCM_MESSAGE_NAME_MAX];
+	uint8_t name[RCM_LABELS_MAX];
 	struct rcm_message_question question = { .name = name, .type = type };
 	struct rcm_message_answer answer;
 
-	question.name_len = rcm_message_name("two.test", name);
+	question.name_len = rcm_labels_read("two.test", name);
 	assert_int_equal(rcm_message_read(&question, false, message.bytes, message.len, &answer), 0);
 	answer.negative_ttl = negative_ttl;
 	return rcm_reply_add(&reply, &answer);

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Names as labels: read, printed, and walked in messages. */
+#include "dns/labels.h"
+
+#include <string.h>
+
+#include "test.h"
+
+static void test_labels_of_name_are_made_or_none(void **state)
+{
+	static const char *const bad[] = { "", "a..b", "..", ".a", "a.b..",
+		"0123456789012345678901234567890123456789012345678901234567890123.test" };
+	char longest[300] = "";
+	uint8_t labels[RCM_LABELS_MAX];
+
+	(void)state;
+	assert_int_equal(rcm_labels_read("a.test", labels), 8);
+	assert_memory_equal(labels, "\1a\4test", 8);
+	assert_int_equal(rcm_labels_read("a.test.", labels), 8);
+	assert_int_equal(rcm_labels_read(".", labels), 1);
+	assert_int_equal(labels[0], 0);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
+		assert_int_equal(rcm_labels_read(bad[i], labels), 0);
+	for (int i = 0; i < 126; i++)
+		strcat(longest, "a.");
+	strcat(longest, "b");
+	assert_int_equal(rcm_labels_read(longest, labels), 255);
+	strcat(longest, "b");
+	assert_int_equal(rcm_labels_read(longest, labels), 0);
+}
+
+/* In a message, behind what a pointer leads to. */
+static void test_labels_in_message_are_walked_by_pointers_that_go_back(void **state)
+{
+	static const uint8_t bytes[] = "\4TEST\0\1a\xc0\0\xff\xc0\x0b";
+	uint8_t labels[RCM_LABELS_MAX];
+	char text[NS_MAXDNAME];
+
+	(void)state;
+	assert_int_equal(rcm_labels_skip(bytes, 12, 6), 10);
+	assert_int_equal(rcm_labels_skip_known(bytes, 12, 6), 10);
+	assert_true(rcm_labels_are(bytes, 12, 6, (const uint8_t *)"\1A\4test"));
+	assert_false(rcm_labels_are(bytes, 12, 6, (const uint8_t *)"\1b\4test"));
+	assert_true(rcm_labels_copy(bytes, 12, 6, labels));
+	assert_memory_equal(labels, "\1a\4TEST", 8);
+	rcm_labels_print(labels, text);
+	assert_string_equal(text, "a.TEST");
+	assert_int_equal(rcm_labels_skip(bytes, 13, 11), 0);
+}
+
+static void test_labels_printed_have_a_backslash_before_what_is_special(void **state)
+{
+	char text[NS_MAXDNAME];
+
+	(void)state;
+	rcm_labels_print((const uint8_t *)"\4a.b;\1\\", text);
+	assert_string_equal(text, "a\\.b\\;.\\\\");
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_labels_of_name_are_made_or_none),
+		cmocka_unit_test(test_labels_in_message_are_walked_by_pointers_that_go_back),
+		cmocka_unit_test(test_labels_printed_have_a_backslash_before_what_is_special),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
