@@ -4,13 +4,16 @@
 
 #include <arpa/inet.h>
 #include <arpa/nameser.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 static void put(struct dns_message *message, const void *bytes, size_t len)
 {
-	if (len > sizeof(message->bytes) - message->len)
+	if (len > sizeof(message->bytes) - message->len) {
+		fprintf(stderr, "a message has no room for %zu bytes more\n", len);
 		abort();
+	}
 	memcpy(message->bytes + message->len, bytes, len);
 	message->len += len;
 }
