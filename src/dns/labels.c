@@ -50,33 +50,40 @@ static struct walk walk_begin(const uint8_t *bytes, size_t len, size_t at)
 	return (struct walk){ .bytes = bytes, .len = len, .at = at, .floor = at };
 }
 
-/* The length of the next label, which is at *ret_label; 0: the name is over; -1: it can't be read. */
-static int walk_label(struct walk *walk, const uint8_t **ret_label)
+/* False: no label is where it leads. */
+static bool walk_follow(struct walk *walk)
 {
 	size_t to;
 
 	while (walk->at < walk->len && (walk->bytes[walk->at] & POINTER) == POINTER) {
 		if (walk->at + 2 > walk->len)
-			return -1;
+			return false;
 		to = (size_t)(walk->bytes[walk->at] & ~POINTER) << 8 | walk->bytes[walk->at + 1];
 		if (to >= walk->floor || ++walk->pointers > POINTERS_MAX)
-			return -1;
+			return false;
 		if (!walk->behind)
 			walk->behind = walk->at + 2;
 		walk->at = walk->floor = to;
 	}
-	if (walk->at >= walk->len || walk->bytes[walk->at] > LABEL_MAX ||
-	    walk->at + 1 + walk->bytes[walk->at] > walk->len)
+	return walk->at < walk->len;
+}
+
+/* The length of the next label, which is at *ret_label; 0: the name is over; -1: it can't be read. */
+static int walk_label(struct walk *walk, const uint8_t **ret_label)
+{
+	size_t len;
+
+	if (!walk_follow(walk))
 		return -1;
-	to = walk->bytes[walk->at];
-	walk->octets += to + 1;
-	if (walk->octets > RCM_LABELS_MAX)
+	len = walk->bytes[walk->at];
+	walk->octets += len + 1;
+	if (len > LABEL_MAX || walk->at + 1 + len > walk->len || walk->octets > RCM_LABELS_MAX)
 		return -1;
 	*ret_label = walk->bytes + walk->at + 1;
-	walk->at += to + 1;
-	if (!to && !walk->behind)
+	walk->at += len + 1;
+	if (!len && !walk->behind)
 		walk->behind = walk->at;
-	return (int)to;
+	return (int)len;
 }
 
 size_t rcm_labels_skip(const uint8_t *bytes, size_t len, size_t at)
@@ -127,14 +134,15 @@ bool rcm_labels_copy(const uint8_t *bytes, size_t len, size_t at, uint8_t labels
 	const uint8_t *label;
 	int n;
 
-	while ((n = walk_label(&walk, &label)) >= 0) {
+	do {
+		n = walk_label(&walk, &label);
+		if (n < 0)
+			return false;
 		*labels++ = (uint8_t)n;
 		memcpy(labels, label, (size_t)n);
 		labels += n;
-		if (!n)
-			return true;
-	}
-	return false;
+	} while (n);
+	return true;
 }
 
 void rcm_labels_print(const uint8_t *labels, char text[NS_MAXDNAME])
