@@ -101,7 +101,7 @@ static void look_due(struct rcm_timer *timer)
 	ports_look(publisher, false, false);
 }
 
-/* The port as it is for a turn: 0 or -ENODEV. */
+/* The port as it is for a turn, the first to see it changed, maybe: 0 or -ENODEV. */
 static int port_for(const struct rcm_published *published, struct rcm_publish_port *ret_port)
 {
 	struct rcm_publisher *publisher = published->publisher;
@@ -109,8 +109,9 @@ static int port_for(const struct rcm_published *published, struct rcm_publish_po
 
 	if (!watched)
 		return publisher->ops->look(&published->registration.offer.port, true, ret_port);
-	if (!watched->looked_at || publisher->loop->now - watched->looked_at >= LOOK_FRESH_NS)
-		port_look(publisher, watched, false);
+	if ((!watched->looked_at || publisher->loop->now - watched->looked_at >= LOOK_FRESH_NS) &&
+	    port_look(publisher, watched, false))
+		port_stir(publisher, watched, published);
 	*ret_port = watched->seen;
 	return watched->known ? 0 : -ENODEV;
 }
@@ -118,16 +119,16 @@ static int port_for(const struct rcm_published *published, struct rcm_publish_po
 /* ---- Turns ---- */
 
 /* Who of the others has that place at the SA, or is about to. */
-static struct rcm_published *place_holder(const struct rcm_published *published, const struct rcm_service_place *place)
+static const struct rcm_registration *published_holder(const struct rcm_registration *r)
 {
-	struct rcm_published *other;
+	const struct rcm_publisher *publisher = rcm_container(r, const struct rcm_published, registration)->publisher;
+	const struct rcm_published *other;
 
-	LIST_FOREACH(other, &published->publisher->all, entry) {
-		const struct rcm_registration *r = &other->registration;
+	LIST_FOREACH(other, &publisher->all, entry) {
+		const struct rcm_registration *o = &other->registration;
 
-		if (other != published && r->sent && r->place.id == place->id && r->place.pkey == place->pkey &&
-		    !memcmp(&r->place.gid, &place->gid, sizeof(place->gid)))
-			return other;
+		if (o != r && rcm_registration_is_at(o, &r->next))
+			return o;
 	}
 	return NULL;
 }
@@ -136,23 +137,14 @@ static void published_turn(struct rcm_published *published)
 {
 	struct rcm_publisher *publisher = published->publisher;
 	struct rcm_registration *r = &published->registration;
-	struct rcm_published *holder = NULL;
 	const struct rcm_sa_ops *ops = NULL;
 	struct rcm_publish_port port = { .active = false };
-	struct rcm_service_place next;
 	struct rcm_sa *sa;
 	int ret;
 
 	ret = port_for(published, &port);
 	if (ret) {
 		rcm_registration_fail(r, ret, "no port has the GID any more");
-		return;
-	}
-	next = rcm_registration_next(r, &port);
-	if (!r->ending)
-		holder = place_holder(published, &next);
-	if (holder) {
-		rcm_registration_block(r, holder->registration.ending);
 		return;
 	}
 	ret = publisher->ops->sa(publisher, &ops, &sa);
@@ -220,6 +212,11 @@ static void blocked_stir(struct rcm_publisher *publisher)
 			rcm_registration_stir(&published->registration);
 }
 
+static void published_left(struct rcm_registration *r)
+{
+	blocked_stir(published_of(r)->publisher);
+}
+
 static void published_over(struct rcm_registration *r)
 {
 	struct rcm_published *published = published_of(r);
@@ -255,7 +252,8 @@ void rcm_publisher_init(struct rcm_publisher *publisher, struct rcm_loop *loop, 
 void rcm_publisher_add(struct rcm_publisher *publisher, struct rcm_published *published)
 {
 	static const struct rcm_registration_ops ops = {
-		published_want, published_rest, published_tell, published_over, published_random,
+		.want = published_want, .rest = published_rest, .holder = published_holder, .left = published_left,
+		.tell = published_tell, .over = published_over, .random = published_random,
 	};
 
 	if (LIST_EMPTY(&publisher->all))

@@ -146,6 +146,42 @@ static void registration_set(struct rcm_registration *r)
 		registration_failed(r, ret, NULL);
 }
 
+static void registration_lost(struct rcm_registration *r, int status, const char *text)
+{
+	r->there = false;
+	registration_note(r, status, text);
+	registration_tell(r, status, r->why);
+}
+
+/* Another of this process has its place: it waits, without a timer, as whoever leaves the place stirs it, unless
+ * something changed meanwhile. quiet: that one is about to leave. */
+static void registration_block(struct rcm_registration *r, bool quiet)
+{
+	bool again = r->again;
+
+	r->again = false;
+	r->state = RCM_REGISTRATION_WAITING;
+	r->blocked = true;
+	r->ops->rest(r);
+	if (!quiet)
+		registration_lost(r, -EEXIST, "this process publishes that id at that port in that partition already");
+	if (again)
+		registration_want(r);
+}
+
+/* Where it has no record, or one that is in its place. */
+static void registration_settle(struct rcm_registration *r)
+{
+	const struct rcm_registration *holder = r->ops->holder(r);
+
+	if (holder) {
+		registration_block(r, holder->ending);
+		return;
+	}
+	r->place = r->next;
+	registration_set(r);
+}
+
 /* Also where it failed: the lease of what is left there runs out. */
 static void registration_removed(void *arg, const struct rcm_sa_answer *answer)
 {
@@ -158,8 +194,8 @@ static void registration_removed(void *arg, const struct rcm_sa_answer *answer)
 		r->ops->over(r);
 		return;
 	}
-	r->place = r->next;
-	registration_set(r);
+	r->ops->left(r);
+	registration_settle(r);
 }
 
 static void registration_remove(struct rcm_registration *r)
@@ -173,13 +209,6 @@ static bool is_alike(const struct rcm_registration *r, const struct rcm_sa_servi
 {
 	return !strncmp(record->name, r->offer.name, sizeof(r->offer.name)) &&
 	       !memcmp(record->data, r->offer.data, sizeof(r->offer.data));
-}
-
-static void registration_lost(struct rcm_registration *r, int status, const char *text)
-{
-	r->there = false;
-	registration_note(r, status, text);
-	registration_tell(r, status, r->why);
 }
 
 static void registration_looked(void *arg, const struct rcm_sa_answer *answer)
@@ -253,16 +282,17 @@ void rcm_registration_start(struct rcm_registration *r, struct rcm_loop *loop, c
 	registration_want(r);
 }
 
-struct rcm_service_place rcm_registration_next(const struct rcm_registration *r, const struct rcm_publish_port *port)
+static struct rcm_service_place registration_next(const struct rcm_registration *r, const struct rcm_publish_port *port)
 {
 	return (struct rcm_service_place){
 		.id = r->offer.id, .gid = port->gid, .pkey = r->offer.pkey ? r->offer.pkey : port->pkey,
 	};
 }
 
-static bool is_same_place(const struct rcm_service_place *a, const struct rcm_service_place *b)
+bool rcm_registration_is_at(const struct rcm_registration *r, const struct rcm_service_place *place)
 {
-	return a->id == b->id && a->pkey == b->pkey && !memcmp(&a->gid, &b->gid, sizeof(a->gid));
+	return r->sent && r->place.id == place->id && r->place.pkey == place->pkey &&
+	       !memcmp(&r->place.gid, &place->gid, sizeof(place->gid));
 }
 
 /* What was found out about the lease while nobody answered. */
@@ -283,18 +313,17 @@ void rcm_registration_turn(struct rcm_registration *r, const struct rcm_sa_ops *
 	r->sa = sa;
 	r->port = port->gid;
 	r->sm_lid = port->sm_lid;
-	r->next = rcm_registration_next(r, port);
+	r->next = registration_next(r, port);
 	r->blocked = false;
 	registration_run_out(r);
 	if (r->ending && !r->sent) {
 		r->ops->over(r);
-	} else if (r->ending || (r->there && is_same_place(&r->place, &r->next))) {
+	} else if (r->ending || (r->there && rcm_registration_is_at(r, &r->next))) {
 		registration_ask(r);
-	} else if (r->sent && !is_same_place(&r->place, &r->next)) {
+	} else if (r->sent && !rcm_registration_is_at(r, &r->next)) {
 		registration_remove(r);
 	} else {
-		r->place = r->next;
-		registration_set(r);
+		registration_settle(r);
 	}
 }
 
@@ -302,17 +331,6 @@ void rcm_registration_fail(struct rcm_registration *r, int status, const char *t
 {
 	registration_run_out(r);
 	registration_failed(r, status, text);
-}
-
-/* Without a timer: whoever leaves the place stirs it. */
-void rcm_registration_block(struct rcm_registration *r, bool quiet)
-{
-	r->state = RCM_REGISTRATION_WAITING;
-	r->blocked = true;
-	r->again = false;
-	r->ops->rest(r);
-	if (!quiet)
-		registration_lost(r, -EEXIST, "this process publishes that id at that port in that partition already");
 }
 
 void rcm_registration_stir(struct rcm_registration *r)

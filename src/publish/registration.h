@@ -32,6 +32,12 @@ struct rcm_registration_ops {
 	/* Its turn is over. */
 	void (*rest)(struct rcm_registration *registration);
 
+	/* Another one whose record is, or may be, in the place that it is to have next; NULL: none. */
+	const struct rcm_registration *(*holder)(const struct rcm_registration *registration);
+
+	/* The place that it had is free; who was held up by that is to be stirred. */
+	void (*left)(struct rcm_registration *registration);
+
 	/* What became of its record changed. Not any more once it was stopped. */
 	void (*tell)(struct rcm_registration *registration, const struct rcm_service_outcome *outcome);
 
@@ -51,7 +57,7 @@ struct rcm_registration {
 	bool sent;				/* a Set for place was sent: the SA may have the record */
 	bool there;				/* the SA has it until lease_end */
 	bool again;				/* something changed during its turn */
-	bool blocked;				/* another of this process has the place */
+	bool blocked;				/* another of this process has the place: waits to be stirred */
 	bool told_any;
 	int told;				/* the status that was told last */
 	unsigned failures;			/* in a row */
@@ -72,17 +78,13 @@ struct rcm_registration {
 void rcm_registration_start(struct rcm_registration *registration, struct rcm_loop *loop,
 			    const struct rcm_registration_ops *ops);
 
-/* Where its record is to be, by the port as it is now. */
-struct rcm_service_place rcm_registration_next(const struct rcm_registration *registration,
-					       const struct rcm_publish_port *port);
+/* Whether the SA has its record there, or may have. */
+bool rcm_registration_is_at(const struct rcm_registration *registration, const struct rcm_service_place *place);
 
 /* Its turn; sa NULL: there is no turn to be had, for that reason (-errno, words). Ends with rest() or over(). */
 void rcm_registration_turn(struct rcm_registration *registration, const struct rcm_sa_ops *ops, struct rcm_sa *sa,
 			   const struct rcm_publish_port *port);
 void rcm_registration_fail(struct rcm_registration *registration, int status, const char *text);
-
-/* Another of this process has its place: it waits until rcm_registration_stir(). quiet: that one is about to leave. */
-void rcm_registration_block(struct rcm_registration *registration, bool quiet);
 
 /* Something changed: it wants a turn at once. */
 void rcm_registration_stir(struct rcm_registration *registration);

@@ -255,6 +255,90 @@ static void test_publisher_ends_one_that_waits_for_anothers_place(void **state)
 	stop_all(&one, 1);
 }
 
+static void started_in(struct rcm_publishing *publishing, uint16_t pkey)
+{
+	struct rcm_gid port = rcm_publishing_port.gid;
+
+	rcm_publishing_prepare(publishing, 0x77);
+	port.raw[1] = 0x80;
+	publishing->published.registration.offer.port = port;
+	publishing->published.registration.offer.pkey = pkey;
+	rcm_publishing_begin(publishing);
+	rcm_model_sa_run(0);
+}
+
+static void default_becomes(uint16_t pkey)
+{
+	rcm_publishing_port.pkey = pkey;
+	rcm_publishing_port.pkeys++;
+	rcm_publisher_ports_changed(&rcm_publishing_publisher, false);
+	rcm_model_sa_run(0);
+}
+
+static void test_publisher_gives_a_place_that_its_holder_moves_from_to_the_other(void **state)
+{
+	(void)state;
+	rcm_publishing_port.pkey = 0x8001;
+	started_in(&one, 0);
+	started_in(&two, 0x8001);
+	assert_told(&two, -EEXIST);
+	default_becomes(0xffff);
+	assert_told(&one, 0);
+	assert_told(&two, -EEXIST, 0);
+	assert_int_equal(rcm_model_sa_count(), 2);
+	stop_all(&one, 1);
+	stop_all(&two, 1);
+}
+
+static void test_publisher_leaves_no_record_where_the_next_place_is_anothers(void **state)
+{
+	(void)state;
+	started_in(&one, 0);
+	started_in(&two, 0x8001);
+	default_becomes(0x8001);
+	assert_told(&one, 0, -EEXIST);
+	assert_int_equal(rcm_model_sa_count(), 1);
+	default_becomes(0xffff);
+	assert_told(&one, 0, -EEXIST, 0);
+	assert_told(&two, 0);
+	assert_int_equal(rcm_model_sa_count(), 2);
+	stop_all(&one, 1);
+	stop_all(&two, 1);
+}
+
+static void test_publisher_of_two_that_move_to_one_place_has_one_there(void **state)
+{
+	(void)state;
+	started_in(&one, 0);
+	started_in(&two, 0x7fff);
+	rcm_publishing_port.gid.raw[1] = 0xc0;
+	default_becomes(0x7fff);
+	assert_int_equal(rcm_model_sets, 3);
+	for (unsigned i = 0; i < 3; i++) {
+		rcm_publisher_ports_changed(&rcm_publishing_publisher, true);
+		rcm_model_sa_run(100 * RCM_TEST_S);
+		assert_int_equal(rcm_model_sa_count(), 1);
+		assert_int_equal(one.told + two.told, 3);
+	}
+	stop_all(&one, 1);
+	stop_all(&two, 1);
+}
+
+/* Whoever sees it first: the timer's look would find nothing new. */
+static void test_publisher_moves_all_where_a_turn_finds_the_port_changed(void **state)
+{
+	(void)state;
+	started_in(&one, 0);
+	rcm_model_sa_run(RCM_TEST_S / 2);
+	rcm_publishing_port.gid.raw[1] = 0xc0;
+	started_in(&two, 0x8001);
+	assert_int_equal(rcm_model_sa_count(), 2);
+	assert_int_equal(one.published.registration.place.gid.raw[1], 0xc0);
+	assert_int_equal(two.published.registration.place.gid.raw[1], 0xc0);
+	stop_all(&one, 1);
+	stop_all(&two, 1);
+}
+
 static void test_publisher_asks_nothing_of_a_port_that_went_down(void **state)
 {
 	(void)state;
@@ -341,6 +425,10 @@ int main(void)
 		T(test_publisher_without_the_port_tells_when_the_lease_has_ended),
 		T(test_publisher_gives_a_place_to_one_of_two),
 		T(test_publisher_ends_one_that_waits_for_anothers_place),
+		T(test_publisher_gives_a_place_that_its_holder_moves_from_to_the_other),
+		T(test_publisher_leaves_no_record_where_the_next_place_is_anothers),
+		T(test_publisher_of_two_that_move_to_one_place_has_one_there),
+		T(test_publisher_moves_all_where_a_turn_finds_the_port_changed),
 		T(test_publisher_asks_nothing_of_a_port_that_went_down),
 		T(test_publisher_sets_after_the_one_before_has_been_deleted),
 		T(test_publisher_with_nothing_left_looks_at_no_port),
