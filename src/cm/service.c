@@ -66,11 +66,9 @@ static struct service_event *service_event_of(const struct rcm_event *event)
 
 static const struct rcm_event_ops service_ops;
 
-static void service_post_locked(struct rcm_service *service, struct service_event *event)
-	RCM_REQUIRES(service->id->lock)
+static void service_post_locked(struct rcm_id *id, struct rcm_service *service, struct service_event *event)
+	RCM_REQUIRES(id->lock)
 {
-	struct rcm_id *id = service->id;
-
 	rcm_lock_assert_held(&id->lock);
 	event->said = service->last;
 	event->turn = ++service->turns;
@@ -88,11 +86,11 @@ static void service_post_locked(struct rcm_service *service, struct service_even
 }
 
 /* Of what nobody has read yet the first stays, and the last takes the place of the one before. */
-static void service_tell_locked(struct rcm_service *service) RCM_REQUIRES(service->id->lock)
+static void service_tell_locked(struct rcm_id *id, struct rcm_service *service) RCM_REQUIRES(id->lock)
 {
 	struct service_event *late = NULL, *unused = NULL;
 
-	rcm_lock_assert_held(&service->id->lock);
+	rcm_lock_assert_held(&id->lock);
 	for (unsigned i = 0; i < SERVICE_EVENTS; i++) {
 		struct service_event *event = &service->events[i];
 
@@ -102,7 +100,7 @@ static void service_tell_locked(struct rcm_service *service) RCM_REQUIRES(servic
 			late = event;
 	}
 	if (unused)
-		service_post_locked(service, unused);
+		service_post_locked(id, service, unused);
 	else if (late)
 		late->said = service->last;
 	service->owed = !unused && !late;
@@ -137,7 +135,7 @@ static void service_event_free(struct rcm_event *over)
 	rcm_lock_acquire(&id->lock);
 	event->state = SERVICE_EVENT_FREE;
 	if (service->owed && service->listed)
-		service_tell_locked(service);
+		service_tell_locked(id, service);
 	rcm_lock_release(&id->lock);
 	service_put(service);
 }
@@ -159,7 +157,7 @@ static void service_told(void *arg, const struct rcm_service_outcome *outcome)
 	service->last.status = outcome->status;
 	snprintf(service->last.text, sizeof(service->last.text), "%s", outcome->text);
 	if (service->listed)
-		service_tell_locked(service);
+		service_tell_locked(id, service);
 	rcm_lock_release(&id->lock);
 }
 
@@ -257,10 +255,10 @@ struct service_rest {
 	struct rcm_event_list events;
 };
 
-static void service_unlist_locked(struct rcm_service *service, struct service_rest *rest)
-	RCM_REQUIRES(service->id->lock)
+static void service_unlist_locked(struct rcm_id *id, struct rcm_service *service, struct service_rest *rest)
+	RCM_REQUIRES(id->lock)
 {
-	rcm_lock_assert_held(&service->id->lock);
+	rcm_lock_assert_held(&id->lock);
 	LIST_REMOVE(service, entry);
 	service->listed = false;
 	rest->publication = service->publication;
@@ -270,7 +268,7 @@ static void service_unlist_locked(struct rcm_service *service, struct service_re
 		struct rcm_event *event = &service->events[i].event;
 
 		if (service->events[i].state == SERVICE_EVENT_QUEUED &&
-		    rcm_channel_withdraw_one(service->id->channel, event))
+		    rcm_channel_withdraw_one(id->channel, event))
 			TAILQ_INSERT_TAIL(&rest->events, event, in_channel);
 	}
 }
@@ -299,14 +297,15 @@ static void service_started(struct rcm_service *service, struct rcm_publication 
 /* Where it can't be started: if nobody did so meanwhile. */
 static void service_unlist(struct rcm_service *service)
 {
+	struct rcm_id *id = service->id;
 	struct service_rest rest;
 	bool listed;
 
-	rcm_lock_acquire(&service->id->lock);
+	rcm_lock_acquire(&id->lock);
 	listed = service->listed;
 	if (listed)
-		service_unlist_locked(service, &rest);
-	rcm_lock_release(&service->id->lock);
+		service_unlist_locked(id, service, &rest);
+	rcm_lock_release(&id->lock);
 	if (listed)
 		service_end(service, &rest);
 }
@@ -356,7 +355,7 @@ int rcm_service_unregister(struct rcm_id *id, uint64_t registration)
 		if (service->number == registration)
 			break;
 	if (service)
-		service_unlist_locked(service, &rest);
+		service_unlist_locked(id, service, &rest);
 	rcm_lock_release(&id->lock);
 	if (!service)
 		return -ENOENT;
@@ -373,7 +372,7 @@ void rcm_service_end_all(struct rcm_id *id)
 		rcm_lock_acquire(&id->lock);
 		service = LIST_FIRST(&id->services);
 		if (service)
-			service_unlist_locked(service, &rest);
+			service_unlist_locked(id, service, &rest);
 		rcm_lock_release(&id->lock);
 		if (service)
 			service_end(service, &rest);
