@@ -16,6 +16,7 @@ static const struct verb {
 	const char *summary;
 	int (*run)(int argc, char **argv);
 } verbs[] = {
+	{ "ports", "list the RDMA ports of this host, and what can be resolved through each", cli_ports },
 	{ "resolve", "find the addresses of a host name, or of a service of the SA", cli_resolve },
 };
 
