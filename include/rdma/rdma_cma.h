@@ -404,7 +404,8 @@ int rdma_leave_multicast(struct rdma_cm_id *id, struct sockaddr *addr);
 
 /*
  * The devices that this process can open, opened, NULL at the end; *num_devices, where not NULL, tells how many. The
- * list is freed by rdma_free_devices(); the devices stay open. NULL with errno: ENODEV, ENOMEM.
+ * list is freed by rdma_free_devices(); the devices stay open. NULL with errno: ENODEV; ENOMEM, EMFILE (none could be
+ * opened for want of that).
  */
 struct ibv_context **rdma_get_devices(int *num_devices);
 void rdma_free_devices(struct ibv_context **list);

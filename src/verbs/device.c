@@ -241,12 +241,17 @@ static void device_pin(struct rcm_device *device)
 	rcm_device_put(device);
 }
 
+static bool is_want(int error)
+{
+	return error == -ENOMEM || error == -EMFILE || error == -ENFILE;
+}
+
 int rcm_device_list_open(struct ibv_context ***ret_list, int *ret_count)
 {
 	struct ibv_context **contexts;
 	struct ibv_device **list;
 	struct rcm_device *device;
-	int count = 0, ret = list_devices(&list);
+	int count = 0, skipped = 0, ret = list_devices(&list);
 
 	if (ret)
 		return ret;
@@ -259,14 +264,18 @@ int rcm_device_list_open(struct ibv_context ***ret_list, int *ret_count)
 	}
 	count = 0;
 	for (struct ibv_device **at = list; *at; at++) {
-		if (get_listed(*at, &device))
+		ret = get_listed(*at, &device);
+		if (ret) {
+			skipped = ret;
 			continue;
+		}
 		contexts[count++] = device->verbs;
 		device_pin(device);
 	}
-	if (!count) {
+	/* Without means there are devices, and the caller may try again. */
+	ret = count ? 0 : is_want(skipped) ? skipped : -ENODEV;
+	if (ret) {
 		free(contexts);
-		ret = -ENODEV;
 		goto out;
 	}
 	*ret_list = contexts;
