@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "ask.h"
 #include "cli.h"
@@ -21,7 +22,7 @@ enum {
 
 struct resolve {
 	const char *node, *service, *sa, *port;
-	bool json, passive;
+	bool json, passive, brief, time;
 	int family;
 	uint32_t timeout_ms;
 	bool has_timeout;
@@ -37,6 +38,8 @@ static const struct argp_option options[] = {
 	{ "timeout", 't', "TIME", 0, "Give up after so long, in seconds (5, 0.5, 5s) or milliseconds (500ms), 0 for "
 	  "never; otherwise names take as long as resolv.conf says, and the SA 4 seconds", 0 },
 	{ "json", 'j', NULL, 0, "Print one JSON object", 0 },
+	{ "short", 'S', NULL, 0, "Print the addresses alone, one a line", 0 },
+	{ "time", 'T', NULL, 0, "Tell on the standard error output how long it took", 0 },
 	CLI_OPTION_HELP,
 	{ 0 }
 };
@@ -76,6 +79,8 @@ static void check(struct argp_state *state, const struct resolve *r)
 		argp_error(state, "--sa takes no NODE");
 	if (r->sa && (r->family || r->passive))
 		argp_error(state, "--sa goes with neither --family nor --passive");
+	if (r->brief && r->json)
+		argp_error(state, "--short and --json exclude each other");
 	if (r->port && !r->sa)
 		argp_error(state, "--port is for --sa");
 	if (!r->sa && !r->node && !r->passive)
@@ -125,6 +130,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'j':
 		r->json = true;
 		return 0;
+	case 'S':
+		r->brief = true;
+		return 0;
+	case 'T':
+		r->time = true;
+		return 0;
 	case 'h':
 		cli_help(state);
 		return 0;
@@ -161,6 +172,7 @@ static int fail_unasked(const struct resolve *r, const char *what, const char *w
 	struct cli_answer answer = { .port = r->port, .status = error };
 	const struct cli_report report = {
 		.node = r->node, .service = r->sa ? r->sa : r->service, .sa = r->sa, .answers = &answer, .count = 1,
+		.took_us = -1,
 	};
 
 	fail(what, why, CLI_FAILED);
@@ -230,18 +242,32 @@ static void complain(const char *asked, const struct cli_answer *answer)
 	fprintf(stderr, "-%s)\n", cli_errno_word(answer->status));
 }
 
-static int print(const struct resolve *r, const struct cli_question *question, const struct cli_answer *answers)
+static int64_t now_us(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+static int print(const struct resolve *r, const struct cli_question *question, const struct cli_answer *answers,
+		 int64_t took_us)
 {
 	const struct cli_report report = {
 		.node = question->node, .service = question->service, .sa = r->sa,
-		.answers = answers, .count = question->places,
+		.answers = answers, .count = question->places, .took_us = took_us,
 	};
 
 	for (size_t i = 0; i < report.count; i++)
 		complain(report.node ? report.node : report.service, &answers[i]);
+	if (r->time)
+		fprintf(stderr, "rai resolve: it took %.3f ms\n", (double)took_us / 1000);
 	if (r->json)
 		return print_json(&report, (int)verdict(answers, report.count));
-	cli_print_text(stdout, &report);
+	if (r->brief)
+		cli_print_short(stdout, &report);
+	else
+		cli_print_text(stdout, &report);
 	return fflush(stdout) == 0 ? (int)verdict(answers, report.count) :
 				     fail("printing", strerror(errno), CLI_FAILED);
 }
@@ -253,6 +279,7 @@ static int resolve(const struct resolve *r)
 	struct cli_port ports[CLI_PORTS_MAX];
 	struct cli_question question = { 0 };
 	const char *step;
+	int64_t start;
 	int rc;
 
 	question_fill(r, &question);
@@ -263,10 +290,11 @@ static int resolve(const struct resolve *r)
 		question.ports = ports;
 		question.places = (size_t)rc;
 	}
+	start = now_us();
 	rc = cli_ask(&question, answers, &step);
 	if (rc < 0)
 		return fail_unasked(r, step, rc == -ENODEV ? no_device : strerror(-rc), rc);
-	rc = print(r, &question, answers);
+	rc = print(r, &question, answers, now_us() - start);
 	cli_answers_free(answers, question.places);
 	return rc;
 }

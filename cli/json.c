@@ -9,6 +9,8 @@
 #include "out.h"
 #include "words.h"
 
+enum { REAL_DIGITS = 9 };	/* more would show how binary fractions end */
+
 /* Service ids and masks are 64 bits: more than every JSON reader's numbers hold, so they are strings. */
 static json_t *json_hex64(__be64 value)
 {
@@ -117,7 +119,11 @@ int cli_print_json(FILE *out, const struct cli_report *report)
 			 "sa", (int)report->sa, "found", (json_int_t)found, "results", results, "failures", failures);
 	if (!json)
 		return rc;
-	rc = json_dumpf(json, out, JSON_INDENT(2)) == 0 && fputc('\n', out) != EOF ? 0 : -EIO;
+	json_object_set_new(json, "time_us", report->took_us < 0 ? json_null() : json_integer(report->took_us));
+	rc = json_dumpf(json, out, JSON_INDENT(2) | JSON_REAL_PRECISION(REAL_DIGITS));
+	if (rc == 0)
+		rc = fputc('\n', out);
+	rc = rc < 0 ? -EIO : 0;
 	json_decref(json);
 	return rc;
 }

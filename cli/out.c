@@ -187,3 +187,31 @@ void cli_print_text(FILE *out, const struct cli_report *report)
 	for (size_t i = 0; i < report->count; i++)
 		print_list(out, columns, width, report->answers[i].list);
 }
+
+/* Whether a result before this one has its address; the port of a service or a connection makes no other. */
+static bool is_told(const struct cli_report *report, const struct rdma_addrinfo *last, const char *word)
+{
+	char before[CELL];
+
+	for (size_t i = 0; i < report->count; i++)
+		for (const struct rdma_addrinfo *info = report->answers[i].list; info; info = info->ai_next) {
+			if (info == last)
+				return false;
+			cli_address_word(target(info), before, CELL);
+			if (strcmp(before, word) == 0)
+				return true;
+		}
+	return false;
+}
+
+void cli_print_short(FILE *out, const struct cli_report *report)
+{
+	char cell[CELL];
+
+	for (size_t i = 0; i < report->count; i++)
+		for (const struct rdma_addrinfo *info = report->answers[i].list; info; info = info->ai_next) {
+			cli_address_word(target(info), cell, CELL);
+			if (!is_told(report, info, cell))
+				fprintf(out, "%s\n", cell);
+		}
+}

@@ -24,10 +24,14 @@ struct cli_report {
 	bool sa;
 	const struct cli_answer *answers;
 	size_t count;
+	int64_t took_us;		/* from the question to the last answer; negative: not asked */
 };
 
 /* All results as a table, path records below their result; nothing where none came. */
 void cli_print_text(FILE *out, const struct cli_report *report);
+
+/* The address of each result, a line each, none twice. */
+void cli_print_short(FILE *out, const struct cli_report *report);
 
 /* One object with everything, the failures too: 0, -ENOMEM or -EIO. */
 int cli_print_json(FILE *out, const struct cli_report *report);

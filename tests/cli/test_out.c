@@ -176,6 +176,28 @@ static void test_text_without_results_is_empty(void **state)
 	free(text);
 }
 
+static void test_short_text_has_each_address_once_and_that_of_a_passive_result(void **state)
+{
+	struct sockaddr_in a = in4("192.0.2.1", 1), b = in4("192.0.2.2", 0), again = in4("192.0.2.1", 2);
+	struct sockaddr_in any = in4("0.0.0.0", 0);
+	struct rdma_addrinfo passive = { .ai_family = AF_INET, .ai_src_addr = (void *)&any };
+	struct rdma_addrinfo third = { .ai_family = AF_INET, .ai_dst_addr = (void *)&again, .ai_next = &passive };
+	struct rdma_addrinfo second = { .ai_family = AF_INET, .ai_dst_addr = (void *)&b };
+	struct rdma_addrinfo first = { .ai_family = AF_INET, .ai_dst_addr = (void *)&a, .ai_next = &second };
+	struct cli_answer answers[] = {
+		{ .list = &first, .found = 2 }, { .status = -ENOENT }, { .list = &third, .found = 2 },
+	};
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	(void)state;
+	cli_print_short(out, &(struct cli_report) { .node = "a", .answers = answers, .count = 3 });
+	fclose(out);
+	assert_string_equal(text, "192.0.2.1\n192.0.2.2\n0.0.0.0\n");
+	free(text);
+}
+
 static void test_json_of_a_scoped_address_has_name_and_number(void **state)
 {
 	struct sockaddr_in6 lo = { .sin6_family = AF_INET6, .sin6_port = htons(4791), .sin6_scope_id = 1 };
@@ -275,6 +297,7 @@ int main(void)
 		cmocka_unit_test(test_text_of_a_canonical_name_with_escapes_is_tamed),
 		cmocka_unit_test(test_text_of_a_service_record_has_its_path_in_words),
 		cmocka_unit_test(test_text_without_results_is_empty),
+		cmocka_unit_test(test_short_text_has_each_address_once_and_that_of_a_passive_result),
 		cmocka_unit_test(test_json_of_a_scoped_address_has_name_and_number),
 		cmocka_unit_test(test_json_of_service_records_keeps_64_bits_and_ports_apart),
 		cmocka_unit_test(test_json_of_a_name_failure_has_the_eai_code_with_its_sign),
