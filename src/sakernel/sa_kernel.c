@@ -33,6 +33,7 @@ struct rcm_sa {
 	struct rcm_source source;
 	struct query_list running, waiting;
 	unsigned n_running;
+	struct rcm_timer room;			/* there is some, after a cancel */
 	uint64_t last_uid;
 	struct rcm_sa *umad;			/* our own client; NULL: not asked yet */
 	struct rcm_sa_stats stats;
@@ -342,13 +343,20 @@ static int kernel_path(struct rcm_sa *sa, const struct rcm_sa_path_query *asked,
 	return query_start(query, ret_query);
 }
 
+static void kernel_room(struct rcm_timer *timer)
+{
+	kernel_start_waiting(rcm_container(timer, struct rcm_sa, room));
+}
+
+/* Whoever cancels one may be about to cancel others, of which none is to be started, nor told that it can't be. */
 static void kernel_cancel(struct rcm_sa *sa, struct rcm_sa_query *query)
 {
 	if (query->other)
 		rcm_sa_umad.cancel(sa->umad, query->other);
 	query_withdraw(query);
 	free(query);
-	kernel_start_waiting(sa);
+	if (sa->room.state == RCM_TIMER_IDLE)
+		rcm_timer_start(sa->loop, &sa->room, 0, kernel_room);
 }
 
 static int kernel_open(struct rcm_loop *loop, struct rcm_sa **ret_sa)
@@ -399,6 +407,7 @@ static void kernel_close(struct rcm_sa *sa)
 		return;
 	rcm_sa_umad.close(sa->umad);
 	rcm_source_remove(&sa->source);
+	rcm_timer_stop(sa->loop, &sa->room);
 	kernel_free_all(sa, true);
 }
 

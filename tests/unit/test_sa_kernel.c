@@ -366,6 +366,30 @@ static void test_query_cancelled_is_not_answered(void **state)
 	assert_int_equal(rcm_fake_ucma_ids(), 0);
 }
 
+/* Who waited for its place isn't told inside of the call that it can't have it, as its lookup may be what is given up. */
+static void test_query_cancelled_makes_room_in_the_next_turn(void **state)
+{
+	struct heard h[RCM_SA_WINDOW + 2] = { 0 };
+	struct rcm_sa_query *first, *last;
+	uint32_t handle;
+
+	(void)state;
+	first = ask_path(&h[0]);
+	for (unsigned i = 1; i < RCM_SA_WINDOW + 1; i++)
+		ask_path(&h[i]);
+	last = ask_path(&h[RCM_SA_WINDOW + 1]);
+	handle = rcm_fake_ucma_last_handle();
+	rcm_sa_kernel.cancel(sa, first);
+	assert_int_equal(h[RCM_SA_WINDOW].calls, 0);
+	assert_int_equal(rcm_fake_ucma_last_handle(), handle);
+	rcm_sa_kernel.cancel(sa, last);
+	rcm_fake_step_error(rcm_fake_ucma_expect(RDMA_USER_CM_CMD_CREATE_ID), ENODEV);
+	turn();
+	assert_int_equal(h[RCM_SA_WINDOW].calls, 1);
+	assert_int_equal(h[RCM_SA_WINDOW].status, -ENODEV);
+	assert_int_equal(h[RCM_SA_WINDOW + 1].calls, 0);
+}
+
 static void test_port_that_cannot_be_bound_is_refused_at_once(void **state)
 {
 	const struct rcm_sa_service_query asked = { .by_id = true, .service_id = 1 };
@@ -427,6 +451,7 @@ int main(void)
 		T(test_path_goes_by_address_and_route),
 		T(test_path_is_asked_with_the_pkey_and_traffic_class_of_its_id),
 		T(test_query_cancelled_is_not_answered),
+		T(test_query_cancelled_makes_room_in_the_next_turn),
 		T(test_port_that_cannot_be_bound_is_refused_at_once),
 		T(test_device_removed_ends_its_query),
 		T(test_queries_beyond_the_window_wait_in_order),
