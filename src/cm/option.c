@@ -115,7 +115,8 @@ int rcm_option_set(struct rcm_id *id, int level, int name, const void *value, si
 	uint32_t number;
 	int ret;
 
-	if (!value)
+	/* No GIDs are none, wherever they would be. */
+	if (!value && !(level == RDMA_OPTION_RAI && name == RAI_OPTION_SERVICE_GIDS && !len))
 		return -EINVAL;
 	if (level == RDMA_OPTION_ID || level == RDMA_OPTION_IB)
 		return option_set_in_kernel(id, level, name, value, len);

@@ -80,7 +80,9 @@ static void test_option_of_accepted_records_is_kept_of_both_kinds(void **state)
 	assert_true(id->options.accept->full);
 	assert_int_equal(id->options.accept->count, 2);
 	assert_int_equal(id->options.accept->gids[0].raw[0], 7);
-	assert_int_equal(rcm_option_set(id, RDMA_OPTION_RAI, RAI_OPTION_SERVICE_GIDS, gids, 0), 0);
+	assert_int_equal(rcm_option_set(id, RDMA_OPTION_RAI, RAI_OPTION_SERVICE_GIDS, NULL, 16), -EINVAL);
+	assert_int_equal(id->options.accept->count, 2);
+	assert_int_equal(rcm_option_set(id, RDMA_OPTION_RAI, RAI_OPTION_SERVICE_GIDS, NULL, 0), 0);
 	assert_true(id->options.accept->full);
 	assert_int_equal(id->options.accept->count, 0);
 	assert_int_equal(set(RAI_OPTION_SERVICE_FULL, 0), 0);
