@@ -113,7 +113,7 @@ static void registration_ask(struct rcm_registration *r);
 static void registration_set_done(void *arg, const struct rcm_sa_answer *answer)
 {
 	struct rcm_registration *r = arg;
-	bool is_first = !r->told_any;
+	const char *what = r->was_there ? "registered again" : "registered";
 	char text[RCM_TEXT_MAX + 32];
 
 	r->query = NULL;
@@ -125,11 +125,11 @@ static void registration_set_done(void *arg, const struct rcm_sa_answer *answer)
 		registration_failed(r, answer->status, answer->text);
 		return;
 	}
-	r->there = true;
+	r->there = r->was_there = true;
 	r->set_sm_lid = r->sm_lid;
 	r->lease_end = r->set_at + r->offer.lease_s * RCM_NS_PER_S;
 	r->failures = 0;
-	snprintf(text, sizeof(text), is_first ? "registered" : "registered again: %s", r->why);
+	snprintf(text, sizeof(text), "%s%s%s", what, r->told_any ? ", after: " : "", r->told_any ? r->why : "");
 	registration_tell(r, 0, text);
 	registration_rest(r, r->set_at + rcm_lease_renewal(r->offer.lease_s, r->ops->random(r)));
 }

@@ -55,7 +55,8 @@ struct rcm_registration {
 	enum rcm_registration_state state;
 	bool ending;				/* to be removed */
 	bool sent;				/* a Set for place was sent: the SA may have the record */
-	bool there;				/* the SA has it until lease_end */
+	bool there;				/* the SA has it until lease_end, */
+	bool was_there;				/* or has had it before */
 	bool again;				/* something changed during its turn */
 	bool blocked;				/* another of this process has the place: waits to be stirred */
 	bool told_any;

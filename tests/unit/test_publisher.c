@@ -70,7 +70,7 @@ static void test_publisher_sets_again_at_once_where_the_sm_is_another(void **sta
 	rcm_publishing_port.sm_lid = 9;
 	rcm_model_sa_run(RCM_TEST_S);
 	assert_told(&one, 0, -ENOENT, 0);
-	assert_string_equal(one.text, "registered again: there is another subnet manager, which doesn't have the record");
+	assert_string_equal(one.text, "registered again, after: there is another subnet manager, which doesn't have the record");
 	assert_int_equal(rcm_model_sa_count(), 1);
 	stop_all(&one, 1);
 }
@@ -237,6 +237,8 @@ static void test_publisher_gives_a_place_to_one_of_two(void **state)
 	rcm_model_sa_run(0);
 	assert_true(one.over);
 	assert_told(&two, -EEXIST, 0);
+	assert_string_equal(two.text,
+			    "registered, after: this process publishes that id at that port in that partition already");
 	assert_int_equal(rcm_model_sa_count(), 1);
 	stop_all(&two, 1);
 }

@@ -150,7 +150,7 @@ static void test_registration_that_was_deleted_is_told_and_set_again(void **stat
 	rcm_model_sa_forget();
 	rcm_model_sa_run(40 * RCM_TEST_S);
 	assert_told(&one, 0, -ENOENT, 0);
-	assert_string_equal(one.text, "registered again: the SA doesn't have the record any more");
+	assert_string_equal(one.text, "registered again, after: the SA doesn't have the record any more");
 	assert_int_equal(rcm_model_sa_count(), 1);
 	stop();
 }
@@ -162,7 +162,7 @@ static void test_registration_whose_place_was_taken_is_told_and_takes_it_back(vo
 	put_other("intruder");
 	rcm_model_sa_run(40 * RCM_TEST_S);
 	assert_told(&one, 0, -EEXIST, 0);
-	assert_string_equal(one.text, "registered again: another's record was put in its place: \"intruder\"");
+	assert_string_equal(one.text, "registered again, after: another's record was put in its place: \"intruder\"");
 	assert_string_equal(rcm_model_sa_find(0x77)->record.name, "storage");
 	stop();
 }
@@ -233,7 +233,7 @@ static void test_registration_at_a_silent_sa_is_lost_when_its_lease_ends_and_not
 	rcm_model_sa_mood(RCM_MODEL_ANSWERS);
 	rcm_model_sa_run(40 * RCM_TEST_S);
 	assert_told(&one, 0, -ETIMEDOUT, 0);
-	assert_string_equal(one.text, "registered again: the SA is silent");
+	assert_string_equal(one.text, "registered again, after: the SA is silent");
 	stop();
 }
 
