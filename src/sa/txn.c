@@ -262,14 +262,14 @@ static void txn_tell_late(const struct rcm_txn *txn, const struct rcm_txn_view *
 	out->status = txn->last_busy ? -EBUSY : -ETIMEDOUT;
 	if (txn->last_busy) {
 		out->mad_status = STATUS_BUSY;
-		snprintf(text, RCM_TEXT_MAX, "the SA at LID %u of port %s/%u was busy, asked %u times", view->lid,
-			 port->device, port->number, txn->sent);
+		snprintf(text, RCM_TEXT_MAX, "the SA at LID %u of port %s/%u was busy, asked %u time%s", view->lid,
+			 port->device, port->number, txn->sent, txn->sent == 1 ? "" : "s");
 	} else if (!txn->sent) {
 		snprintf(text, RCM_TEXT_MAX, "waited in line for the SA of port %s/%u until the deadline", port->device,
 			 port->number);
 	} else {
-		snprintf(text, RCM_TEXT_MAX, "no answer from the SA at LID %u of port %s/%u, asked %u times", view->lid,
-			 port->device, port->number, txn->sent);
+		snprintf(text, RCM_TEXT_MAX, "no answer from the SA at LID %u of port %s/%u, asked %u time%s",
+			 view->lid, port->device, port->number, txn->sent, txn->sent == 1 ? "" : "s");
 	}
 }
 
