@@ -130,9 +130,12 @@ int main(int argc, char **argv)
 		.help_filter = help_verbs,
 	};
 	struct choice choice = { 0 };
-	char name[32];
+	char name[32], own[] = "rai";
 
 	argp_err_exit_status = CLI_USAGE;
+	/* getopt names the path otherwise, and argp the file. */
+	if (argc > 0)
+		argv[0] = own;
 	if (argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &choice))
 		return CLI_FAILED;
 	snprintf(name, sizeof(name), "rai %s", choice.verb->name);
