@@ -10,6 +10,7 @@
 #include <sys/random.h>
 
 #include "base/clock.h"
+#include "base/err.h"
 #include "base/limits.h"
 #include "base/sysfs.h"
 #include "cm/id.h"
@@ -24,17 +25,19 @@ static int local_found_device(const char *name, void *arg)
 }
 
 /* What was there is believed to be there for a second: /sys isn't read for every channel and id. */
-static bool local_has_device(void)
+static int local_look_for_device(void)
 {
 	static _Atomic(uint64_t) believed_until;
 	uint64_t now = rcm_clock_lately();
+	int ret;
 
 	if (now < atomic_load_explicit(&believed_until, memory_order_relaxed))
-		return true;
-	if (rcm_sysfs_each(local_found_device, NULL, "class/infiniband") <= 0)
-		return false;
+		return 0;
+	ret = rcm_sysfs_each(local_found_device, NULL, "class/infiniband");
+	if (ret <= 0)
+		return rcm_is_want(ret) ? ret : -ENODEV;
 	atomic_store_explicit(&believed_until, now + RCM_NS_PER_S, memory_order_relaxed);
-	return true;
+	return 0;
 }
 
 /* The best of all ports that may have an SA, which one of Ethernet never has: 0, -EACCES, -ENODEV. */
@@ -46,9 +49,11 @@ static int umad_usable(void)
 	if (!ports)
 		return -ENOMEM;
 	count = rcm_sa_ports(ports, RCM_SA_PORTS_MAX);
+	if (rcm_is_want(count))
+		best = count;
 	for (int i = 0; i < count && best; i++) {
 		ret = ports[i].infiniband ? rcm_sa_umad_usable(&ports[i].gid) : -ENODEV;
-		if (!ret || ret == -EACCES)
+		if (!ret || ret == -EACCES || rcm_is_want(ret))
 			best = ret;
 	}
 	free(ports);
@@ -64,22 +69,22 @@ static bool is_deviceless(void)
 
 int rcm_local_usable(const struct rcm_channel *channel)
 {
-	int kernel = -ENODEV, umad;
-	bool present;
+	int present = local_look_for_device(), kernel = -ENODEV, umad;
 
-	if ((channel->ucma.fd >= 0 && local_has_device()) || is_deviceless())
+	if ((channel->ucma.fd >= 0 && !present) || is_deviceless())
 		return 0;
-	present = local_has_device();
-	if (present)
+	if (rcm_is_want(present))
+		return present;
+	if (!present)
 		kernel = rcm_ucma_usable();
 	umad = umad_usable();
-	if (!umad || umad == -ENOMEM)
+	if (!umad || rcm_is_want(umad))
 		return umad;
 	if (kernel != -ENODEV)
 		return kernel;
 	if (umad == -EACCES)
 		return umad;
-	return present ? -ENOENT : -ENODEV;
+	return present ? -ENODEV : -ENOENT;
 }
 
 /* Whether an id of port space ps may have a service id of this prefix (shared by the kernel: an RDMA_PS_IB id may have

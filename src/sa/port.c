@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/err.h"
 #include "base/sysfs.h"
 
 enum { STATE_ACTIVE = 4, LID_UNICAST_MAX = 0xbfff };
@@ -192,12 +193,14 @@ static int list_add(const char *device, unsigned number, void *arg)
 {
 	struct list *list = arg;
 	struct rcm_sa_port *port = &list->ports[list->count];
+	int ret;
 
 	if (list->count == list->max)
 		return 1;
 	/* A port or device that vanishes meanwhile is none. */
-	if (port_read(device, number, port))
-		return 0;
+	ret = port_read(device, number, port);
+	if (ret)
+		return rcm_is_want(ret) ? ret : 0;
 	port_read_routing(device, number, port);
 	list->count++;
 	return 0;
@@ -234,10 +237,11 @@ static int find_gid(const char *device, unsigned number, void *arg)
 {
 	struct seat *seat = arg;
 	struct rcm_gid gid;
+	int ret = 0;
 
 	if (strlen(device) >= sizeof(seat->device))
 		return 0;
-	for (unsigned i = 0; i < TABLE_MAX && !read_gid(device, number, i, &gid); i++) {
+	for (unsigned i = 0; i < TABLE_MAX && !(ret = read_gid(device, number, i, &gid)); i++) {
 		if (memcmp(&gid, &seat->gid, sizeof(gid)) != 0)
 			continue;
 		snprintf(seat->device, sizeof(seat->device), "%s", device);
@@ -245,7 +249,7 @@ static int find_gid(const char *device, unsigned number, void *arg)
 		seat->index = i;
 		return 1;
 	}
-	return 0;
+	return rcm_is_want(ret) ? ret : 0;
 }
 
 /* Whether it is there still. */
@@ -271,8 +275,12 @@ int rcm_sa_port_by_gid(const struct rcm_gid *gid, struct rcm_sa_port *ret_port)
 	}
 	if (ret < 0)
 		return ret;
-	if (!ret || port_read(seat.device, seat.number, ret_port))
-		return -ENODEV;
+	if (ret)
+		ret = port_read(seat.device, seat.number, ret_port);
+	else
+		ret = -ENODEV;
+	if (ret)
+		return rcm_is_want(ret) ? ret : -ENODEV;
 	*known = seat;
 	ret_port->gid = *gid;
 	return 0;

@@ -241,11 +241,6 @@ static void device_pin(struct rcm_device *device)
 	rcm_device_put(device);
 }
 
-static bool is_want(int error)
-{
-	return error == -ENOMEM || error == -EMFILE || error == -ENFILE;
-}
-
 int rcm_device_list_open(struct ibv_context ***ret_list, int *ret_count)
 {
 	struct ibv_context **contexts;
@@ -273,7 +268,7 @@ int rcm_device_list_open(struct ibv_context ***ret_list, int *ret_count)
 		device_pin(device);
 	}
 	/* Without means there are devices, and the caller may try again. */
-	ret = count ? 0 : is_want(skipped) ? skipped : -ENODEV;
+	ret = count ? 0 : rcm_is_want(skipped) ? skipped : -ENODEV;
 	if (ret) {
 		free(contexts);
 		goto out;

@@ -15,6 +15,7 @@
 #include "fake_ports.h"
 #include "fake_sysfs.h"
 #include "fake_ucma.h"
+#include "few_fds.h"
 #include "test.h"
 
 static int set_up(void **state)
@@ -60,6 +61,19 @@ static void test_local_usable_with_rdma_cm_and_a_device(void **state)
 {
 	(void)state;
 	assert_int_equal(usable(), 0);
+}
+
+static void test_local_usable_without_descriptors_is_emfile_not_enodev(void **state)
+{
+	struct rcm_channel *channel;
+
+	(void)state;
+	assert_int_equal(rcm_channel_new(&channel), 0);
+	few_fds_left(0);
+	assert_int_equal(rcm_local_usable(channel), -EMFILE);
+	few_fds_left(UINT_MAX);
+	assert_int_equal(rcm_local_usable(channel), 0);
+	rcm_channel_close(channel);
 }
 
 /* F23: no module, no node, no permission: different answers. */
@@ -273,6 +287,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_local_usable_with_rdma_cm_and_a_device),
+		TEST(test_local_usable_without_descriptors_is_emfile_not_enodev),
 		TEST(test_local_unusable_says_whether_device_or_permission_lacks),
 		TEST(test_local_device_that_comes_or_goes_is_noticed),
 		TEST(test_local_umad_port_of_ethernet_is_not_enough),

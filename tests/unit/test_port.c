@@ -8,6 +8,7 @@
 
 #include "base/sysfs.h"
 #include "sa/port.h"
+#include "few_fds.h"
 #include "test.h"
 
 static char root[64];
@@ -121,6 +122,23 @@ static void test_port_on_ethernet_is_not_infiniband(void **state)
 	put("Ethernet\n", "rxe0/ports/1/link_layer");
 	assert_int_equal(rcm_sa_ports(ports, 2), 1);
 	assert_false(ports[0].infiniband);
+}
+
+static void test_port_list_without_descriptors_is_emfile_not_empty(void **state)
+{
+	struct rcm_gid gid = gid_of("fe80::1");
+	struct rcm_sa_port ports[2];
+
+	(void)state;
+	port_make("mlx5_0", 1, "fe80::1\n");
+	for (unsigned more = 0; more < 3; more++) {
+		few_fds_left(more);
+		assert_int_equal(rcm_sa_ports(ports, 2), -EMFILE);
+		assert_int_equal(rcm_sa_port_by_gid(&gid, &ports[0]), -EMFILE);
+	}
+	few_fds_left(UINT_MAX);
+	assert_int_equal(rcm_sa_ports(ports, 2), 1);
+	assert_int_equal(rcm_sa_port_by_gid(&gid, &ports[0]), 0);
 }
 
 static void test_port_that_is_not_active_says_so(void **state)
@@ -308,6 +326,7 @@ int main(void)
 		TEST(test_port_list_is_empty_on_a_host_without_rdma),
 		TEST(test_port_list_has_every_port_in_order_of_device_and_number),
 		TEST(test_port_on_ethernet_is_not_infiniband),
+		TEST(test_port_list_without_descriptors_is_emfile_not_empty),
 		TEST(test_port_that_is_not_active_says_so),
 		TEST(test_port_by_gid_looks_through_the_whole_table),
 		TEST(test_port_by_gid_never_finds_the_zero_gid),
