@@ -107,6 +107,13 @@ static int bench_start(struct rcm_dns *dns, const struct rcm_dns_query *query, r
 	return 0;
 }
 
+static void bench_move(struct rcm_dns *dns, struct rcm_dns_lookup *lookup, const char *name)
+{
+	(void)dns;
+	(void)lookup;
+	(void)name;
+}
+
 static void bench_cancel(struct rcm_dns *dns, struct rcm_dns_lookup *lookup)
 {
 	STAILQ_REMOVE(&dns->asked, lookup, rcm_dns_lookup, entry);
@@ -119,7 +126,8 @@ static void bench_close(struct rcm_dns *dns)
 
 static const struct rcm_dns_ops ops = {
 	.name = "bench", .open = bench_open, .settle = bench_settle, .is_settled = bench_is_settled,
-	.answer_now = bench_answer_now, .sort = bench_sort, .start = bench_start, .cancel = bench_cancel,
+	.answer_now = bench_answer_now, .sort = bench_sort, .start = bench_start, .move = bench_move,
+	.cancel = bench_cancel,
 	.close = bench_close, .abandon = bench_close,
 };
 

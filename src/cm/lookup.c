@@ -2,6 +2,7 @@
 /* rdma_resolve_addrinfo() to the engine and back, as an event on the id's channel. */
 #include "cm/lookup.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +31,8 @@ struct rcm_lookup {
 	struct rcm_answer *answer;		/* a reference; NULL: it failed, or the id has it */
 	char *text;				/* why it failed, or NULL */
 };
+
+static_assert(sizeof(struct rcm_lookup) + sizeof(size_t) <= RCM_LOOKUP_BYTES, "with what malloc() adds");
 
 static struct rcm_lookup *lookup_of(const struct rcm_event *event)
 {

@@ -7,6 +7,9 @@
 
 struct rcm_id;
 
+/* What one under way takes at most, beside its request. */
+enum { RCM_LOOKUP_BYTES = 208 };
+
 /*
  * Starts a resolution: 0, and one event follows; or -errno of the contract's table, and none does. All is allocated
  * here, so that delivering can't fail. Waits for nothing.

@@ -10,7 +10,7 @@
 
 enum rcm_dns_source { RCM_DNS_CONFIGURED, RCM_DNS_SERVERS, RCM_DNS_HOSTS };
 
-/* A name, not a number; copied by start(). */
+/* A name, not a number. */
 struct rcm_dns_query {
 	const char *name;
 	int family;			/* AF_INET, AF_INET6 or AF_UNSPEC */
@@ -82,9 +82,13 @@ struct rcm_dns_ops {
 	void (*sort)(struct rcm_dns *dns, union rcm_dns_address *addresses, unsigned count);
 
 	/* Starts a lookup: 0, and done is called once, never before start returned; or -errno and it is not called.
-	 * *ret_lookup is valid until done is called or cancel() was. Waits for nothing. */
+	 * *ret_lookup is valid until done is called or cancel() was, and query->name has to be so long. Waits for
+	 * nothing. */
 	int (*start)(struct rcm_dns *dns, const struct rcm_dns_query *query, rcm_dns_done_fn *done, void *arg,
 		     struct rcm_dns_lookup **ret_lookup);
+
+	/* From now on the same name, letter by letter but for their case, is at that place. */
+	void (*move)(struct rcm_dns *dns, struct rcm_dns_lookup *lookup, const char *name);
 
 	/* What has been found so far, to someone whose time is over, at once; the lookup goes on. False: nothing. */
 	bool (*partial)(struct rcm_dns *dns, struct rcm_dns_lookup *lookup, rcm_dns_done_fn *done, void *arg);

@@ -4,20 +4,25 @@
 
 #include "dns/dns.h"
 
-struct rcm_dns_lookup {
+struct rcm_lookup_ops {
 	void (*cancel)(struct rcm_dns_lookup *lookup);
 	bool (*partial)(struct rcm_dns_lookup *lookup, rcm_dns_done_fn *done, void *arg);
+};
+
+struct rcm_dns_lookup {
+	const struct rcm_lookup_ops *ops;
 	rcm_dns_done_fn *done;
 	void *arg;
+	const char *name;		/* whoever asked holds it */
 	int family;
 	enum rcm_dns_source source;
 };
 
-static inline void rcm_lookup_init(struct rcm_dns_lookup *lookup, const struct rcm_dns_query *query,
-				   rcm_dns_done_fn *done, void *arg)
+static inline void rcm_lookup_init(struct rcm_dns_lookup *lookup, const struct rcm_lookup_ops *ops,
+				   const struct rcm_dns_query *query, rcm_dns_done_fn *done, void *arg)
 {
 	*lookup = (struct rcm_dns_lookup){
-		.done = done, .arg = arg,
+		.ops = ops, .done = done, .arg = arg, .name = query->name,
 		.family = query->family, .source = query->source,
 	};
 }

@@ -72,7 +72,7 @@ static void name_deliver_failure(struct rcm_name *name)
 	char text[RCM_TEXT_MAX];
 
 	rcm_explain(&explain, text, sizeof(text));
-	rcm_info("dns: \"%s\": %s", name->text, text);
+	rcm_info("dns: \"%s\": %s", name->base.name, text);
 	answer.text = text;
 	name_deliver(name, &answer);
 }
@@ -112,11 +112,11 @@ static void name_tell(const struct rcm_name *name, int missing, uint32_t ttl, rc
 		rcm_sortlist_apply(&name->resolv->sortlist, addresses, reply->count);
 	sources_sort(name->sources, addresses, reply->count);
 	answer.addresses = addresses;
-	rcm_search_print(&name->search, name->resolv, name->text, asked);
+	rcm_search_print(&name->search, name->resolv, name->base.name, asked);
 	if (!answer.canonname)
 		answer.canonname = asked;
 	if (missing)
-		rcm_info("dns: \"%s\": no IPv%c addresses in time", name->text, missing == AF_INET ? '4' : '6');
+		rcm_info("dns: \"%s\": no IPv%c addresses in time", name->base.name, missing == AF_INET ? '4' : '6');
 	done(arg, &answer);
 	free(addresses);
 }
@@ -139,7 +139,8 @@ static bool name_look_in_hosts(struct rcm_name *name)
 {
 	struct rcm_dns_answer answer = { 0 };
 	union rcm_dns_address *addresses;
-	int found = rcm_hosts_find(name->sources->hosts, name->text, name->base.family, &addresses, &answer.canonname);
+	int found = rcm_hosts_find(name->sources->hosts, name->base.name, name->base.family, &addresses,
+				   &answer.canonname);
 
 	if (found < 0) {
 		name_fail_for_us(name, RCM_DNS_NOMEM);
@@ -181,7 +182,7 @@ static void name_answered(struct rcm_families *families, void *arg)
 		return;
 	}
 	name_limit_no(name, families);
-	rcm_search_fail(&name->search, name->resolv, name->text, families->verdict, families->speaker);
+	rcm_search_fail(&name->search, name->resolv, name->base.name, families->verdict, families->speaker);
 	name_free_families(name);
 	rcm_name_move(name, RCM_NAME_WAITING);
 	name->sources->wake(name->sources);
@@ -196,12 +197,12 @@ static int name_ask(struct rcm_name *name)
 
 	if (!name->resolv)
 		name->resolv = rcm_resolv_get(sources->resolv);
-	while (rcm_search_next(&name->search, name->resolv, name->text, candidate)) {
+	while (rcm_search_next(&name->search, name->resolv, name->base.name, candidate)) {
 		ret = sources->families->start(&sources->servers, name->resolv, candidate, name->base.family,
 					     name_answered, name, &name->families);
 		if (ret != -EINVAL)
 			break;
-		rcm_search_fail(&name->search, name->resolv, name->text, RCM_DNS_NXDOMAIN, NULL);
+		rcm_search_fail(&name->search, name->resolv, name->base.name, RCM_DNS_NXDOMAIN, NULL);
 		ret = -ENOENT;
 	}
 	if (!ret)
@@ -257,20 +258,17 @@ int rcm_name_advance(struct rcm_name *name, bool may_ask)
 int rcm_name_new(struct rcm_sources *sources, const struct rcm_dns_query *query, rcm_dns_done_fn *done, void *arg,
 		 struct rcm_name **ret_name)
 {
-	size_t len = strlen(query->name) + 1;
+	static const struct rcm_lookup_ops ops = { .cancel = name_cancel, .partial = name_partial };
 	struct rcm_name *name;
 
-	if (len > RCM_NODE_MAX + 2)
+	if (strlen(query->name) > RCM_NODE_MAX + 1)
 		return -ENAMETOOLONG;
-	name = calloc(1, sizeof(*name) + len);
+	name = calloc(1, sizeof(*name));
 	if (!name)
 		return -ENOMEM;
-	rcm_lookup_init(&name->base, query, done, arg);
-	name->base.cancel = name_cancel;
-	name->base.partial = name_partial;
+	rcm_lookup_init(&name->base, &ops, query, done, arg);
 	name->sources = sources;
 	name->no_ttl = UINT32_MAX;
-	memcpy(name->text, query->name, len);
 	TAILQ_INSERT_TAIL(&sources->lists[RCM_NAME_FRESH], name, entry);
 	*ret_name = name;
 	return 0;

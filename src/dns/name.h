@@ -28,7 +28,6 @@ struct rcm_name {
 	uint32_t no_ttl;		/* the least that a "no" may be kept; UINT32_MAX: nobody said one */
 	uint8_t step;			/* index into the steps of the configuration */
 	uint8_t state;
-	char text[];			/* the name */
 };
 
 TAILQ_HEAD(rcm_name_list, rcm_name);

@@ -26,7 +26,7 @@ struct nss_name {
 	int eai;
 	int system_errno;
 	struct addrinfo *list;
-	char text[];
+	char text[];			/* a copy: a thread may be in it when whoever asked is gone */
 };
 
 static const struct rcm_workers_limits nss_limits = {
@@ -145,14 +145,13 @@ static const struct rcm_job_ops nss_name_ops = { .run = nss_name_run, .done = ns
 int rcm_nss_start(struct rcm_nss *nss, const struct rcm_dns_query *query, rcm_dns_done_fn *done, void *arg,
 		  struct rcm_dns_lookup **ret_lookup)
 {
+	static const struct rcm_lookup_ops ops = { .cancel = nss_name_cancel, .partial = nss_name_partial };
 	size_t len = strlen(query->name) + 1;
 	struct nss_name *name = calloc(1, sizeof(*name) + len);
 
 	if (!name)
 		return -ENOMEM;
-	rcm_lookup_init(&name->base, query, done, arg);
-	name->base.cancel = nss_name_cancel;
-	name->base.partial = nss_name_partial;
+	rcm_lookup_init(&name->base, &ops, query, done, arg);
 	name->job.ops = &nss_name_ops;
 	name->ask = nss->ask;
 	memcpy(name->text, query->name, len);

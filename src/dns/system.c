@@ -232,16 +232,22 @@ static int system_start(struct rcm_dns *dns, const struct rcm_dns_query *query, 
 	return ret ? ret : rcm_nss_start(dns->nss, query, done, arg, ret_lookup);
 }
 
+static void system_move(struct rcm_dns *dns, struct rcm_dns_lookup *lookup, const char *name)
+{
+	(void)dns;
+	lookup->name = name;
+}
+
 static bool system_partial(struct rcm_dns *dns, struct rcm_dns_lookup *lookup, rcm_dns_done_fn *done, void *arg)
 {
 	(void)dns;
-	return lookup->partial(lookup, done, arg);
+	return lookup->ops->partial(lookup, done, arg);
 }
 
 static void system_cancel(struct rcm_dns *dns, struct rcm_dns_lookup *lookup)
 {
 	(void)dns;
-	lookup->cancel(lookup);
+	lookup->ops->cancel(lookup);
 }
 
 static int system_service_now(struct rcm_dns *dns, const char *name, int type, uint16_t *ret_port)
@@ -295,6 +301,7 @@ const struct rcm_dns_ops rcm_dns_system = {
 	.answer_now = system_answer_now,
 	.sort = system_sort,
 	.start = system_start,
+	.move = system_move,
 	.partial = system_partial,
 	.cancel = system_cancel,
 	.service_now = system_service_now,

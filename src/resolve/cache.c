@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/limits.h"
-#include "base/table.h"
+#include "resolve/key.h"
 
 struct rcm_kept {
 	UT_hash_handle hh;

@@ -15,7 +15,7 @@
 /* Who has less than this left when a lookup runs out of time shares its fate. */
 #define SPARE_NS (10 * RCM_NS_PER_MS)
 
-static_assert(sizeof(struct rcm_request) + RCM_KEY_HOST_TEXT + 2ul * (RCM_NODE_MAX + 1) + RCM_SERVICE_TEXT_MAX + 1 +
+static_assert(sizeof(struct rcm_request) + RCM_KEY_HOST_TEXT + RCM_NODE_MAX + 1 + RCM_SERVICE_TEXT_MAX + 1 +
 	      sizeof(struct rcm_flight) <= 1024, "a request and its flight take 1 KiB at most");
 
 static int flight_new(struct rcm_engine *engine, const struct rcm_request *request,
@@ -131,10 +131,15 @@ static void flight_detach(struct rcm_request *request)
 void rcm_flight_leave(struct rcm_request *request)
 {
 	struct rcm_flight *flight = request->flight;
+	const struct rcm_request *first;
 
 	flight_detach(request);
-	if (!TAILQ_EMPTY(&flight->waiters))
+	first = TAILQ_FIRST(&flight->waiters);
+	if (first) {
+		if (flight->host)
+			rcm_host_move(flight, first);
 		return;
+	}
 	if (flight->host)
 		rcm_host_cancel(flight);
 	if (flight->record)

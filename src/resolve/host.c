@@ -169,6 +169,11 @@ struct rcm_answer *rcm_host_partial(struct rcm_flight *flight)
 	return rcm_host_reach(engine, answer);
 }
 
+void rcm_host_move(struct rcm_flight *flight, const struct rcm_request *request)
+{
+	flight->engine->backends.dns->move(flight->engine->dns, flight->host, request->node);
+}
+
 void rcm_host_cancel(struct rcm_flight *flight)
 {
 	flight->engine->backends.dns->cancel(flight->engine->dns, flight->host);

@@ -11,6 +11,9 @@ int rcm_host_start(struct rcm_flight *flight, const struct rcm_request *request)
 /* What has been found so far, for who has no more time: one address family. NULL: nothing. */
 struct rcm_answer *rcm_host_partial(struct rcm_flight *flight);
 
+/* Its name is that of another request from now on. */
+void rcm_host_move(struct rcm_flight *flight, const struct rcm_request *request);
+
 /* The flight won't land. */
 void rcm_host_cancel(struct rcm_flight *flight);
 

@@ -6,6 +6,45 @@
 
 enum { KIND_HOST = 'h', KIND_SERVICE_ID = 'i', KIND_SERVICE_NAME = 'n' };
 
+/* ASCII only, whatever the locale: RFC 4343. */
+static uint8_t key_lower(uint8_t c)
+{
+	return c >= 'A' && c <= 'Z' ? c | 0x20 : c;
+}
+
+/* What stands before the letters of a name has a meaning by its bits. */
+static bool key_is_host(const uint8_t *key, size_t len)
+{
+	return len > RCM_KEY_HOST_TEXT && key[0] == KIND_HOST;
+}
+
+int rcm_key_compare(const void *a, const void *b, size_t len)
+{
+	const uint8_t *x = a, *y = b;
+	size_t i = RCM_KEY_HOST_TEXT;
+
+	if (!memcmp(x, y, len))
+		return 0;
+	if (!key_is_host(x, len) || memcmp(x, y, RCM_KEY_HOST_TEXT) != 0)
+		return 1;
+	while (i < len && key_lower(x[i]) == key_lower(y[i]))
+		i++;
+	return i < len;
+}
+
+unsigned rcm_key_hash(const void *key, unsigned len)
+{
+	uint8_t low[RCM_KEY_HOST_TEXT + RCM_NODE_MAX];
+	const uint8_t *from = key;
+
+	if (!key_is_host(from, len) || len > sizeof(low))
+		return rcm_hash(key, len);
+	memcpy(low, from, RCM_KEY_HOST_TEXT);
+	for (unsigned i = RCM_KEY_HOST_TEXT; i < len; i++)
+		low[i] = key_lower(from[i]);
+	return rcm_hash(low, len);
+}
+
 unsigned rcm_key_host(uint8_t *to, const char *node, int family, enum rcm_dns_source source)
 {
 	uint8_t *at = to;
@@ -13,9 +52,8 @@ unsigned rcm_key_host(uint8_t *to, const char *node, int family, enum rcm_dns_so
 	*at++ = KIND_HOST;
 	*at++ = (uint8_t)family;
 	*at++ = (uint8_t)source;
-	/* ASCII only, whatever the locale: RFC 4343. */
-	for (; *node; node++)
-		*at++ = (uint8_t)(*node >= 'A' && *node <= 'Z' ? *node | 0x20 : *node);
+	while (*node)
+		*at++ = (uint8_t)*node++;
 	return (unsigned)(at - to);
 }
 

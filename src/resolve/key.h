@@ -4,6 +4,7 @@
 
 #include "addr/hints.h"
 #include "base/limits.h"
+#include "base/table.h"
 #include "dns/dns.h"
 #include "resolve/accept.h"
 #include "sa/sa.h"
@@ -11,7 +12,7 @@
 /* Longest key of a service, but for what it accepts; one of a name takes 3 bytes more than the name. */
 enum { RCM_KEY_SERVICE_MAX = 28 + RCM_SERVICE_NAME_MAX };
 
-enum { RCM_KEY_HOST_TEXT = 3 };		/* where in the key of a name its letters are, all small */
+enum { RCM_KEY_HOST_TEXT = 3 };		/* where in the key of a name its letters are, as they are */
 
 /* A name, of which case doesn't count, a trailing dot does. to: 3 + strlen(node) bytes. Returns the length. */
 unsigned rcm_key_host(uint8_t *to, const char *node, int family, enum rcm_dns_source source);
@@ -22,3 +23,11 @@ unsigned rcm_key_host(uint8_t *to, const char *node, int family, enum rcm_dns_so
  */
 unsigned rcm_key_service(uint8_t *to, const struct rcm_hints *hints, const char *service, const struct rcm_gid *port,
 			 uint8_t traffic_class, const void *client, const struct rcm_accept *accept);
+
+/* Of two of one length: 0: they are the same. */
+int rcm_key_compare(const void *a, const void *b, size_t len);
+unsigned rcm_key_hash(const void *key, unsigned len);
+
+/* Tables in files that include this are of such keys. */
+#undef HASH_KEYCMP
+#define HASH_KEYCMP(a, b, len) rcm_key_compare(a, b, len)

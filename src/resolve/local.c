@@ -49,7 +49,7 @@ static struct rcm_answer *local_kept(struct rcm_engine *engine, const struct rcm
 	if (strnlen(question->node, RCM_NODE_MAX + 1) > RCM_NODE_MAX)
 		return NULL;
 	len = rcm_key_host(key, question->node, question->hints.family, question->source);
-	HASH_VALUE(key, len, hash);
+	hash = rcm_key_hash(key, len);
 	answer = rcm_cache_find(&engine->cache, key, len, hash, rcm_clock_now());
 	return answer ? rcm_host_hand_out(engine, answer) : NULL;
 }

@@ -73,19 +73,7 @@ static void key_make_for(struct rcm_request *request, const struct rcm_question 
 						question->source);
 	else
 		return;
-	HASH_VALUE(request->key, request->key_len, request->key_hash);
-}
-
-/* Whether the key has a name's letters as they are. */
-static bool is_in_key(const struct rcm_question *question)
-{
-	const char *at = question->node;
-
-	if (!at || question->hints.flags & RAI_SA)
-		return false;
-	while (*at && (*at < 'A' || *at > 'Z'))
-		at++;
-	return !*at;
+	request->key_hash = rcm_key_hash(request->key, request->key_len);
 }
 
 /* Longer texts are cut: a service of that length is still too long to be found. */
@@ -114,7 +102,7 @@ int rcm_request_new(const struct rcm_question *question, struct rcm_request **re
 	size_t node_len = text_size(question->node, RCM_NODE_MAX);
 	size_t service_len = text_size(question->service, RCM_SERVICE_TEXT_MAX);
 	size_t key_max = key_room(question, node_len);
-	bool in_key = is_in_key(question);
+	bool in_key = question->node && !(question->hints.flags & RAI_SA);
 	struct rcm_request *request;
 	char *at;
 

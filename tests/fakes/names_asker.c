@@ -86,9 +86,10 @@ void done(void *arg, const struct rcm_dns_answer *answer)
 
 void start_as(struct result *result, const char *name, int family, enum rcm_dns_source source)
 {
-	const struct rcm_dns_query query = { .name = name, .family = family, .source = source };
+	const struct rcm_dns_query query = { .name = result->name, .family = family, .source = source };
 
 	memset(result, 0, sizeof(*result));
+	strcpy(result->name, name);
 	assert_int_equal(rcm_names_start(names, &query, done, result, &result->lookup), 0);
 }
 

@@ -16,6 +16,7 @@ struct result {
 	char canonname[256];
 	char text[RCM_TEXT_MAX];
 	struct rcm_dns_lookup *lookup;
+	char name[300];
 };
 
 extern struct rcm_loop loop;

@@ -199,9 +199,9 @@ static void test_names_part_is_told_to_who_asks_and_the_lookup_goes_on(void **st
 	start(&r, "two.test");
 	turn();
 	f = fake_families_take("two.test", AF_UNSPEC);
-	assert_false(r.lookup->partial(r.lookup, done, &part));
+	assert_false(r.lookup->ops->partial(r.lookup, done, &part));
 	fake_families_found_so_far(f, "::1");
-	assert_true(r.lookup->partial(r.lookup, done, &part));
+	assert_true(r.lookup->ops->partial(r.lookup, done, &part));
 	assert_int_equal(part.done, 1);
 	assert_int_equal(part.count, 1);
 	assert_int_equal(part.ttl, 0);
@@ -402,10 +402,10 @@ static void test_names_cancelled_anywhere_are_not_completed(void **state)
 	(void)state;
 	fake_families_room(100);
 	start_many(r, MANY);
-	r[0].lookup->cancel(r[0].lookup);
-	r[MANY - 1].lookup->cancel(r[MANY - 1].lookup);
+	r[0].lookup->ops->cancel(r[0].lookup);
+	r[MANY - 1].lookup->ops->cancel(r[MANY - 1].lookup);
 	start(&r[0], "fresh.test");
-	r[0].lookup->cancel(r[0].lookup);
+	r[0].lookup->ops->cancel(r[0].lookup);
 	fake_families_room(MANY);
 	turn();
 	assert_int_equal(fake_families_out(), MANY - 2);
@@ -421,7 +421,7 @@ static struct result *victim;
 static void done_and_cancel(void *arg, const struct rcm_dns_answer *answer)
 {
 	done(arg, answer);
-	victim->lookup->cancel(victim->lookup);
+	victim->lookup->ops->cancel(victim->lookup);
 }
 
 static void test_names_completion_may_cancel_another_and_start_one(void **state)

@@ -177,7 +177,7 @@ static void test_nss_name_given_up_gives_its_place_to_the_next(void **state)
 	wait_entered(RCM_NSS_WORKERS);
 	start(&live, "name");
 	for (int i = 0; i < 2 * RCM_NSS_WORKERS; i++)
-		stuck[i].lookup->cancel(stuck[i].lookup);
+		stuck[i].lookup->ops->cancel(stuck[i].lookup);
 	wait_done(&live);
 	assert_int_equal(live.status, 0);
 	let_go(2 * RCM_NSS_WORKERS);
@@ -196,10 +196,10 @@ static void test_nss_with_all_threads_stuck_says_so_until_one_comes_back(void **
 		start(&stuck[i], "stuck");
 		wait_entered(1);
 		if (i < RCM_NSS_THREADS - 1)
-			stuck[i].lookup->cancel(stuck[i].lookup);
+			stuck[i].lookup->ops->cancel(stuck[i].lookup);
 	}
 	start(&r, "name");
-	stuck[RCM_NSS_THREADS - 1].lookup->cancel(stuck[RCM_NSS_THREADS - 1].lookup);
+	stuck[RCM_NSS_THREADS - 1].lookup->ops->cancel(stuck[RCM_NSS_THREADS - 1].lookup);
 	wait_done(&r);
 	assert_int_equal(r.status, -EAGAIN);
 	assert_int_equal(r.code, EAI_AGAIN);
@@ -227,8 +227,8 @@ static void test_nss_cancelled_while_stuck_queued_or_answered_is_not_completed(v
 		start(&stuck[i], "stuck");
 	wait_entered(RCM_NSS_WORKERS);
 	start(&queued, "name");
-	stuck[0].lookup->cancel(stuck[0].lookup);
-	queued.lookup->cancel(queued.lookup);
+	stuck[0].lookup->ops->cancel(stuck[0].lookup);
+	queued.lookup->ops->cancel(queued.lookup);
 	start(&last, "last");
 	let_go(RCM_NSS_WORKERS);
 	wait_done(&last);
@@ -241,7 +241,7 @@ static void test_nss_cancelled_while_stuck_queued_or_answered_is_not_completed(v
 	wait_entered(1);
 	while (atomic_load(&asking))
 		sched_yield();
-	queued.lookup->cancel(queued.lookup);
+	queued.lookup->ops->cancel(queued.lookup);
 	start(&last, "last");
 	wait_done(&last);
 	assert_int_equal(queued.done, 0);
