@@ -2,14 +2,7 @@
 /* What the tests through the library share: a channel, an id, and the checks that come again and again. */
 #pragma once
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "../unit/test.h"
 
 #include <errno.h>
 #include <fcntl.h>
