@@ -19,7 +19,7 @@ enum { MANY = 2000 };
 static const struct rcm_dns_ops *fake = &rcm_fake_dns;
 static struct rcm_names *names;
 static struct rcm_request *requests[MANY];
-static _Atomic unsigned started;
+static _Atomic unsigned started, told;
 
 /* The fake but for names, which are the real thing and find no room at any server. */
 static int names_start(struct rcm_dns *dns, const struct rcm_dns_query *query, rcm_dns_done_fn *done, void *arg,
@@ -53,6 +53,7 @@ static void done(void *arg, struct rcm_outcome *outcome)
 	(void)arg;
 	rcm_answer_put(outcome->answer);
 	free(outcome->text);
+	told++;
 }
 
 /* Names of len characters, all different. */
@@ -80,8 +81,9 @@ static void end_all(void)
 		rcm_request_cancel(requests[i]);
 		rcm_request_put(requests[i]);
 	}
-	while (started)
+	while (told < MANY)
 		sched_yield();
+	told = 0;
 }
 
 static size_t bytes_each(unsigned len, char first)
