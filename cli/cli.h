@@ -12,3 +12,4 @@ enum cli_exit {
 /* Each takes the command line from its verb on, and returns an enum cli_exit. */
 int cli_ports(int argc, char **argv);
 int cli_resolve(int argc, char **argv);
+int cli_service(int argc, char **argv);

@@ -18,6 +18,7 @@ static const struct verb {
 } verbs[] = {
 	{ "ports", "list the RDMA ports of this host, and what can be resolved through each", cli_ports },
 	{ "resolve", "find the addresses of a host name, or of a service of the SA", cli_resolve },
+	{ "service", "publish a service at the SA, and keep it published", cli_service },
 };
 
 #define VERBS (sizeof(verbs) / sizeof(verbs[0]))
