@@ -177,10 +177,11 @@ static void done(void *arg, const struct rcm_dns_answer *answer)
 
 void asker_start(struct outcome *outcome, const char *name, int family)
 {
-	const struct rcm_dns_query query = { .name = name, .family = family };
+	const struct rcm_dns_query query = { .name = outcome->name, .family = family };
 	int status;
 
 	memset(outcome, 0, sizeof(*outcome));
+	snprintf(outcome->name, sizeof(outcome->name), "%s", name);
 	outcome->started = asker_now_ms();
 	status = settle();
 	if (!status)

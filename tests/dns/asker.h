@@ -29,6 +29,7 @@ struct outcome {
 	char text[OUTCOME_TEXT];	/* canonical name and addresses, or the EAI code's text */
 	char why[256];			/* the answer's text */
 	uint64_t started;
+	char name[512];			/* as asked: the source of names goes by it until the end */
 	struct rcm_dns_lookup *lookup;
 };
 
