@@ -43,9 +43,18 @@ static unsigned route_lid(const char *name)
 /* Another SM, which gives LIDs of its own, four to each port. */
 static void renumber(void)
 {
+	const char *folder = getenv("RAI_FABRIC_DIR");
+	char path[4096];
+	FILE *conf;
+
 	assert_int_equal(rcm_fabric("sm stop"), 0);
-	assert_int_equal(system("printf 'lmc 2\\nreassign_lids TRUE\\n' >>\"$RAI_FABRIC_DIR/osm.conf\" && "
-				"rm -f \"$RAI_FABRIC_DIR/sm.hca1/guid2lid\""), 0);
+	snprintf(path, sizeof(path), "%s/osm.conf", folder);
+	conf = fopen(path, "a");
+	assert_non_null(conf);
+	fputs("lmc 2\nreassign_lids TRUE\n", conf);
+	assert_int_equal(fclose(conf), 0);
+	snprintf(path, sizeof(path), "%s/sm.hca1/guid2lid", folder);
+	unlink(path);
 	assert_int_equal(rcm_fabric("sm start"), 0);
 	assert_int_equal(rcm_fabric("register hca3 -q -n live -i 0x61"), 0);
 }
