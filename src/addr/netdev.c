@@ -14,10 +14,24 @@ enum { GAP_MAX = 32 };
 struct netdev_walk {
 	struct rcm_netdevs *known;
 	const char *device;
+	struct if_nameindex *here;	/* the interfaces of this network namespace; NULL: not asked for yet */
 };
 
-static void netdev_add(struct rcm_netdevs *known, const char *name)
+/* 0: not here. For a name that isn't here, as a device of another namespace has them, if_nametoindex(3) would have the
+ * kernel look for a module, by starting modprobe. */
+static unsigned netdev_index(struct netdev_walk *walk, const char *name)
 {
+	if (!walk->here)
+		walk->here = if_nameindex();
+	for (const struct if_nameindex *one = walk->here; one && one->if_name; one++)
+		if (!strcmp(one->if_name, name))
+			return one->if_index;
+	return 0;
+}
+
+static void netdev_add(struct netdev_walk *walk, const char *name)
+{
+	struct rcm_netdevs *known = walk->known;
 	struct rcm_netdev *netdev = &known->netdevs[known->count];
 	size_t len = strlen(name) + 1;
 	unsigned index;
@@ -28,7 +42,7 @@ static void netdev_add(struct rcm_netdevs *known, const char *name)
 	for (unsigned i = 0; i < known->count; i++)
 		if (!strcmp(known->netdevs[i].name, name))
 			return;
-	index = if_nametoindex(name);
+	index = netdev_index(walk, name);
 	if (!index)
 		return;
 	memcpy(netdev->name, name, len);
@@ -38,9 +52,7 @@ static void netdev_add(struct rcm_netdevs *known, const char *name)
 
 static int netdev_add_own(const char *name, void *arg)
 {
-	struct netdev_walk *walk = arg;
-
-	netdev_add(walk->known, name);
+	netdev_add(arg, name);
 	return 0;
 }
 
@@ -58,30 +70,34 @@ static int netdev_add_of_port(const char *port, void *arg)
 			continue;
 		}
 		gap = 0;
-		netdev_add(walk->known, name);
+		netdev_add(walk, name);
 	}
 	return 0;
 }
 
 static int netdev_add_of_device(const char *device, void *arg)
 {
-	struct netdev_walk walk = { .known = arg, .device = device };
+	struct netdev_walk *walk = arg;
 
-	walk.known->devices++;
-	rcm_sysfs_each(netdev_add_own, &walk, "class/infiniband/%s/device/net", device);
-	rcm_sysfs_each(netdev_add_of_port, &walk, "class/infiniband/%s/ports", device);
+	walk->device = device;
+	walk->known->devices++;
+	rcm_sysfs_each(netdev_add_own, walk, "class/infiniband/%s/device/net", device);
+	rcm_sysfs_each(netdev_add_of_port, walk, "class/infiniband/%s/ports", device);
 	return 0;
 }
 
 static void netdevs_look(struct rcm_netdevs *known)
 {
+	struct netdev_walk walk = { .known = known };
 	uint64_t now = rcm_clock_now();
 
 	if (known->looked && now - known->looked < RCM_NS_PER_S)
 		return;
 	known->looked = now;
 	known->devices = known->count = 0;
-	rcm_sysfs_each(netdev_add_of_device, known, "class/infiniband");
+	rcm_sysfs_each(netdev_add_of_device, &walk, "class/infiniband");
+	if (walk.here)
+		if_freenameindex(walk.here);
 }
 
 bool rcm_netdevs_any(struct rcm_netdevs *known)

@@ -11,6 +11,16 @@
 
 static struct rcm_netdevs known;
 static unsigned lo;
+static unsigned searches;
+
+unsigned __real_if_nametoindex(const char *name);
+unsigned __wrap_if_nametoindex(const char *name);
+
+unsigned __wrap_if_nametoindex(const char *name)
+{
+	searches++;
+	return __real_if_nametoindex(name);
+}
 
 static int setup(void **state)
 {
@@ -56,6 +66,16 @@ static void test_netdev_that_a_gid_stands_for_is_found(void **state)
 	assert_true(rcm_netdevs_has(&known, lo));
 }
 
+/* The kernel starts modprobe for each. */
+static void test_netdev_of_another_namespace_is_not_asked_for_by_name(void **state)
+{
+	(void)state;
+	rcm_fake_sysfs_add("class/infiniband/rxe0/ports/1/gid_attrs/ndevs/0", "no-such-dev");
+	searches = 0;
+	assert_false(rcm_netdevs_has(&known, lo));
+	assert_int_equal(searches, 0);
+}
+
 /* A table of a thousand entries is not read to its end. */
 static void test_netdev_gids_after_many_empty_entries_are_none(void **state)
 {
@@ -94,6 +114,7 @@ int main(void)
 		T(test_netdev_without_rdma_device_there_is_none),
 		T(test_netdev_of_the_device_itself_is_found),
 		T(test_netdev_that_a_gid_stands_for_is_found),
+		T(test_netdev_of_another_namespace_is_not_asked_for_by_name),
 		T(test_netdev_gids_after_many_empty_entries_are_none),
 		T(test_netdev_names_that_fit_no_interface_are_left_out),
 		T(test_netdev_changes_are_noticed_within_a_second),
