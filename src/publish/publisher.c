@@ -144,7 +144,7 @@ static void published_turn(struct rcm_published *published)
 
 	ret = port_for(published, &port);
 	if (ret) {
-		rcm_registration_fail(r, ret, "no port has the GID any more");
+		rcm_registration_fail(r, ret, ret == -ENODEV ? "no port has the GID any more" : NULL);
 		return;
 	}
 	ret = publisher->ops->sa(publisher, &ops, &sa);

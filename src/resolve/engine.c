@@ -43,46 +43,34 @@ struct rcm_dns *rcm_engine_dns(struct rcm_engine *engine)
 }
 
 /* Whoever posts is the one to wake it, unless another has done so already. */
-static bool box_wakes_locked(struct rcm_engine *engine) RCM_REQUIRES(&engine->box)
+static void box_close(struct rcm_engine *engine) RCM_RELEASES(&engine->box)
 {
-	rcm_lock_assert_held(&engine->box);
-	return atomic_exchange_explicit(&engine->asleep, false, memory_order_relaxed);
+	bool wakes = atomic_exchange_explicit(&engine->asleep, false, memory_order_relaxed);
+
+	rcm_lock_release(&engine->box);
+	if (wakes)
+		rcm_wake_ring(&engine->wake);
 }
 
 void rcm_engine_post(struct rcm_engine *engine, struct rcm_request *request)
 {
-	bool wakes;
-
 	rcm_lock_acquire(&engine->box);
 	STAILQ_INSERT_TAIL(&engine->posted, request, queued);
-	wakes = box_wakes_locked(engine);
-	rcm_lock_release(&engine->box);
-	if (wakes)
-		rcm_wake_ring(&engine->wake);
+	box_close(engine);
 }
 
 void rcm_engine_post_cancel(struct rcm_engine *engine, struct rcm_request *request)
 {
-	bool wakes;
-
 	rcm_lock_acquire(&engine->box);
 	STAILQ_INSERT_TAIL(&engine->cancels, request, cancels);
-	wakes = box_wakes_locked(engine);
-	rcm_lock_release(&engine->box);
-	if (wakes)
-		rcm_wake_ring(&engine->wake);
+	box_close(engine);
 }
 
 void rcm_engine_post_errand(struct rcm_engine *engine, struct rcm_errand *errand)
 {
-	bool wakes;
-
 	rcm_lock_acquire(&engine->box);
 	STAILQ_INSERT_TAIL(&engine->errands, errand, entry);
-	wakes = box_wakes_locked(engine);
-	rcm_lock_release(&engine->box);
-	if (wakes)
-		rcm_wake_ring(&engine->wake);
+	box_close(engine);
 }
 
 bool rcm_engine_rests(struct rcm_engine *engine, struct rcm_request *request)
