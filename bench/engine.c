@@ -58,6 +58,12 @@ static bool bench_is_settled(struct rcm_dns *dns)
 	return true;
 }
 
+static bool bench_knows_ways(struct rcm_dns *dns)
+{
+	(void)dns;
+	return true;
+}
+
 static int bench_answer_now(struct rcm_dns *dns, const struct rcm_dns_query *query, rcm_dns_done_fn *done, void *arg)
 {
 	(void)dns;
@@ -126,8 +132,8 @@ static void bench_close(struct rcm_dns *dns)
 
 static const struct rcm_dns_ops ops = {
 	.name = "bench", .open = bench_open, .settle = bench_settle, .is_settled = bench_is_settled,
-	.answer_now = bench_answer_now, .sort = bench_sort, .start = bench_start, .move = bench_move,
-	.cancel = bench_cancel,
+	.knows_ways = bench_knows_ways, .answer_now = bench_answer_now, .sort = bench_sort, .start = bench_start,
+	.move = bench_move, .cancel = bench_cancel,
 	.close = bench_close, .abandon = bench_close,
 };
 
