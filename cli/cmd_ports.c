@@ -11,11 +11,18 @@
 #include "links.h"
 #include "read.h"
 
+static const struct argp_option options[] = {
+	{ "json", 'j', NULL, 0, "Print one JSON object", 0 }, CLI_OPTION_HELP, { 0 }
+};
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	bool *json = state->input;
 
 	switch (key) {
+	case ARGP_KEY_INIT:
+		cli_check_options(state, options, true);
+		return 0;
 	case 'j':
 		*json = true;
 		return 0;
@@ -98,9 +105,6 @@ static void print_json(const struct cli_link *links, size_t count)
 
 int cli_ports(int argc, char **argv)
 {
-	static const struct argp_option options[] = {
-		{ "json", 'j', NULL, 0, "Print one JSON object", 0 }, CLI_OPTION_HELP, { 0 }
-	};
 	static const struct argp argp = {
 		.options = options,
 		.parser = parse,

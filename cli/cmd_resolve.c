@@ -75,6 +75,9 @@ static bool is_gid(const char *text)
 
 static void check(struct argp_state *state, const struct resolve *r)
 {
+	if (r->sa && r->node && *r->sa == '-')
+		argp_error(state, "--sa takes no NODE; '%s' was taken for its SERVICE, which goes right behind it: "
+			   "rai resolve --sa %s", r->sa, r->node);
 	if (r->sa && (r->node || r->service))
 		argp_error(state, "--sa takes no NODE");
 	if (r->sa && (r->family || r->passive))
@@ -111,6 +114,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	struct resolve *r = state->input;
 
 	switch (key) {
+	case ARGP_KEY_INIT:
+		cli_check_options(state, options, true);
+		return 0;
 	case 's':
 		r->sa = read_sa_service(state, arg);
 		return 0;

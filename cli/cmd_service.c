@@ -72,6 +72,15 @@ static void read_data(struct argp_state *state, const char *arg, uint8_t data[64
 	}
 }
 
+/* In C notation, of any size: rai_service_register(3) refuses it as a name. */
+static bool is_number(const char *text)
+{
+	char *end;
+
+	strtoull(text, &end, 0);
+	return isdigit((unsigned char)*text) && !*end;
+}
+
 static void read_argument(struct argp_state *state, struct service *service, const char *arg)
 {
 	if (!service->add) {
@@ -83,6 +92,9 @@ static void read_argument(struct argp_state *state, struct service *service, con
 	if (service->record.name)
 		argp_error(state, "one NAME at most");
 	service->record.name = cli_read_word(state, "NAME", arg, SERVICE_NAME_MAX);
+	if (is_number(arg))
+		argp_error(state, "NAME is a number, which clients would take for a service id: '%s'; --id gives one",
+			   arg);
 }
 
 static void check(struct argp_state *state, const struct service *service)
@@ -100,6 +112,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	struct service *service = state->input;
 
 	switch (key) {
+	case ARGP_KEY_INIT:
+		cli_check_options(state, options, true);
+		return 0;
 	case 'p':
 		service->port = cli_read_word(state, "PORT", arg, PORT_NAME_MAX);
 		return 0;

@@ -16,7 +16,7 @@ static const struct verb {
 	const char *summary;
 	int (*run)(int argc, char **argv);
 } verbs[] = {
-	{ "ports", "list the RDMA ports of this host, and what can be resolved through each", cli_ports },
+	{ "ports", "list the RDMA ports of this host, and what resolves through each", cli_ports },
 	{ "resolve", "find the addresses of a host name, or of a service of the SA", cli_resolve },
 	{ "service", "publish a service at the SA, and keep it published", cli_service },
 };
@@ -37,22 +37,13 @@ struct choice {
 	bool help;
 };
 
-enum { TYPO_MAX = 2 };		/* letters that may be wrong in a verb */
-
 static const char *verb_closest(const char *name)
 {
-	const char *closest = NULL;
-	unsigned least = TYPO_MAX + 1;
+	struct cli_closest closest = { .word = name };
 
-	for (size_t i = 0; i < VERBS; i++) {
-		unsigned distance = cli_distance(name, verbs[i].name);
-
-		if (distance < least && distance < strlen(verbs[i].name)) {
-			closest = verbs[i].name;
-			least = distance;
-		}
-	}
-	return closest;
+	for (size_t i = 0; i < VERBS; i++)
+		cli_closest_try(&closest, verbs[i].name);
+	return closest.name;
 }
 
 static const struct verb *verb_read(struct argp_state *state, const char *name)
@@ -69,21 +60,32 @@ static const struct verb *verb_read(struct argp_state *state, const char *name)
 	return verb;
 }
 
+static bool asks_for_help(const char *arg)
+{
+	return strcmp(arg, "help") == 0 || strcmp(arg, "-h") == 0 || strcmp(arg, "-?") == 0 ||
+	       strcmp(arg, "--help") == 0;
+}
+
 static void read_command(struct argp_state *state, struct choice *choice, const char *arg)
 {
 	choice->first = state->next - 1;
 	choice->help = strcmp(arg, "help") == 0;
-	if (choice->help && state->next == state->argc)
+	if (choice->help && (state->next == state->argc || asks_for_help(state->argv[state->next])))
 		cli_help(state);
 	choice->verb = verb_read(state, choice->help ? state->argv[state->next] : arg);
 	state->next = state->argc;	/* the rest is the verb's */
 }
+
+static const struct argp_option options[] = { CLI_OPTION_HELP, { 0 } };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct choice *choice = state->input;
 
 	switch (key) {
+	case ARGP_KEY_INIT:
+		cli_check_options(state, options, false);
+		return 0;
 	case 'h':
 		cli_help(state);
 		return 0;
@@ -122,7 +124,6 @@ static char *help_verbs(int key, const char *text, void *input)
 
 int main(int argc, char **argv)
 {
-	static const struct argp_option options[] = { CLI_OPTION_HELP, { 0 } };
 	static const struct argp argp = {
 		.options = options,
 		.parser = parse,

@@ -12,7 +12,11 @@
 
 #define SECONDS_MAX (UINT32_MAX / 1000)
 
-enum { DISTANCE_MAX = 31, PORT_MAX = 65535 };
+enum {
+	DISTANCE_MAX = 31,
+	PORT_MAX = 65535,
+	TYPO_MAX = 2,		/* letters that may be wrong */
+};
 
 void cli_help(struct argp_state *state)
 {
@@ -86,7 +90,8 @@ static unsigned min3(unsigned a, unsigned b, unsigned c)
 	return a < c ? a : c;
 }
 
-unsigned cli_distance(const char *a, const char *b)
+/* How many letters to change, insert, drop or swap with their neighbour; texts over 31 letters are far from any. */
+static unsigned distance(const char *a, const char *b)
 {
 	unsigned cost[DISTANCE_MAX + 1][DISTANCE_MAX + 1];
 	size_t na = strlen(a), nb = strlen(b);
@@ -106,4 +111,73 @@ unsigned cli_distance(const char *a, const char *b)
 				cost[i][j] = cost[i - 2][j - 2] + 1;
 		}
 	return cost[na][nb];
+}
+
+void cli_closest_try(struct cli_closest *closest, const char *name)
+{
+	unsigned found = distance(closest->word, name);
+
+	if (found > TYPO_MAX || found >= strlen(name) || (closest->name && found >= closest->distance))
+		return;
+	closest->name = name;
+	closest->distance = found;
+}
+
+/* Does the word before take the next one, as its argument? */
+static bool takes_next(const struct argp_option *options, const char *word)
+{
+	for (; *word; word++)
+		for (const struct argp_option *o = options; o->name || o->key; o++)
+			if (o->key == *word && o->arg)
+				return !word[1];
+	return false;
+}
+
+/* The same of a long option; refuses one that is near another. */
+static bool check_long(struct argp_state *state, const struct argp_option *options, const char *word)
+{
+	static const char *const of_argp[] = { "help", "usage", "version" };
+	const char *end = strchrnul(word, '=');
+	char name[DISTANCE_MAX + 1];
+	struct cli_closest closest = { .word = name };
+	size_t len = (size_t)(end - word);
+
+	if (len >= sizeof(name))
+		return false;
+	memcpy(name, word, len);
+	name[len] = 0;
+	for (size_t i = 0; i < sizeof(of_argp) / sizeof(of_argp[0]); i++) {
+		if (strncmp(of_argp[i], name, len) == 0)
+			return false;
+		cli_closest_try(&closest, of_argp[i]);
+	}
+	for (const struct argp_option *o = options; o->name || o->key; o++) {
+		if (!o->name)
+			continue;
+		if (strncmp(o->name, name, len) == 0)
+			return o->arg && !*end;
+		cli_closest_try(&closest, o->name);
+	}
+	if (closest.name)
+		argp_error(state, "unrecognized option '--%s'; did you mean '--%s'?", name, closest.name);
+	return false;
+}
+
+void cli_check_options(struct argp_state *state, const struct argp_option *options, bool anywhere)
+{
+	state->name = state->argv[0];	/* argp sets it only later */
+	for (int i = 1; i < state->argc; i++) {
+		const char *word = state->argv[i];
+		bool next = false;
+
+		if (strcmp(word, "--") == 0)
+			return;
+		if (strncmp(word, "--", 2) == 0)
+			next = check_long(state, options, word + 2);
+		else if (word[0] == '-' && word[1])
+			next = takes_next(options, word + 1);
+		else if (!anywhere)
+			return;
+		i += next;
+	}
 }

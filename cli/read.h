@@ -26,5 +26,13 @@ const char *cli_read_service(struct argp_state *state, const char *arg, size_t m
 
 bool cli_is_number(const char *text);	/* digits alone */
 
-/* How many letters to change, insert, drop or swap with their neighbour; texts over 31 letters are far from any. */
-unsigned cli_distance(const char *a, const char *b);
+/* Of names the one that word was meant to be, with two letters wrong at most; NULL where none is near. */
+struct cli_closest {
+	const char *word, *name;
+	unsigned distance;	/* of name */
+};
+void cli_closest_try(struct cli_closest *closest, const char *name);
+
+/* At ARGP_KEY_INIT: a misspelt long option that is near one there is ends the process with that as a hint; others argp
+ * refuses by itself. Options may come behind arguments, or not. */
+void cli_check_options(struct argp_state *state, const struct argp_option *options, bool anywhere);
