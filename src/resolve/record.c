@@ -151,8 +151,10 @@ static void note_not_accepted(struct rcm_record_lookup *lookup, const struct rcm
 	struct rcm_sa_answer failure = { .status = -ENOENT };
 	char text[RCM_TEXT_MAX];
 
-	snprintf(text, sizeof(text), "the SA has %u such record%s, of which none is accepted", answer->count,
-		 answer->count == 1 ? "" : "s");
+	if (answer->count == 1)
+		snprintf(text, sizeof(text), "the SA has one such record, which is not accepted");
+	else
+		snprintf(text, sizeof(text), "the SA has %u such records, of which none is accepted", answer->count);
 	failure.text = text;
 	note_failure(lookup, -ENOENT, &failure);
 }

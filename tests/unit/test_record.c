@@ -173,6 +173,18 @@ static void test_records_of_which_none_is_accepted_are_enoent_and_told_how_many(
 	rcm_accept_put(question.accept);
 }
 
+static void test_only_record_that_is_not_accepted_is_enoent_and_told_as_one(void **state)
+{
+	const struct rcm_gid eight = rcm_fake_sa_gid(8);
+
+	(void)state;
+	SCRIPT({ .port = 1, .name = "storage", .count = 1, .total = 1, .services = { RECORD(5, 1) } });
+	assert_int_equal(rcm_accept_new(false, &eight, 1, &question.accept), 0);
+	assert_int_equal(ask(), -ENOENT);
+	assert_non_null(strstr(asker.outcome.text, "one such record, which is not accepted"));
+	rcm_accept_put(question.accept);
+}
+
 /* Who accepts other records must not get what was found for somebody else. */
 static void test_record_lookup_that_accepts_less_is_not_shared(void **state)
 {
@@ -623,6 +635,7 @@ int main(int argc, char **argv)
 		T(test_record_has_the_rest_of_what_was_registered),
 		T(test_record_that_is_not_accepted_is_none),
 		T(test_records_of_which_none_is_accepted_are_enoent_and_told_how_many),
+		T(test_only_record_that_is_not_accepted_is_enoent_and_told_as_one),
 		T(test_record_lookup_that_accepts_less_is_not_shared),
 		T(test_record_by_id_is_asked_by_id_and_named_by_the_record),
 		T(test_record_without_route_wanted_asks_for_no_path),
