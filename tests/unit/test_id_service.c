@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <infiniband/ib.h>
+#include <poll.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -390,6 +391,26 @@ static void test_service_events_go_with_an_id_that_moves(void **state)
 	rcm_channel_close(other);
 }
 
+/* As rdma_migrate_id(3) says: who goes on publishing without a channel reads the id's own. */
+static void test_service_events_of_an_id_that_becomes_synchronous_wait_on_its_own_channel(void **state)
+{
+	struct rcm_channel *own;
+
+	(void)state;
+	start();
+	rcm_fake_engine_tell(0, "registered");
+	assert_int_equal(rcm_id_migrate(id, NULL), 0);
+	take_nothing();
+	own = id->channel;
+	assert_int_equal(poll(&(struct pollfd){ .fd = id->pub.channel->fd, .events = POLLIN }, 1, 0), 1);
+	rcm_event_ack(take_from(own, 0, "registered"));
+	rcm_fake_engine_tell(-EIO, "refused");
+	assert_int_equal(poll(&(struct pollfd){ .fd = id->pub.channel->fd, .events = POLLIN }, 1, 0), 1);
+	rcm_event_ack(take_from(own, -EIO, "refused"));
+	assert_null(id->pub.event);
+	rcm_fake_engine_tell(0, "nobody reads this");
+}
+
 static int child_of_a_publisher(void)
 {
 	struct rcm_event *event;
@@ -454,6 +475,7 @@ int main(void)
 		T(test_services_of_one_id_are_several_each_with_its_number),
 		T(test_services_end_with_their_id_and_no_event_follows),
 		T(test_service_events_go_with_an_id_that_moves),
+		T(test_service_events_of_an_id_that_becomes_synchronous_wait_on_its_own_channel),
 		T(test_service_of_the_parent_is_none_of_the_childs),
 	};
 
