@@ -212,12 +212,7 @@ static int name_ask(struct rcm_name *name)
 
 static enum rcm_pick_step name_step(const struct rcm_name *name)
 {
-	static const enum rcm_pick_step servers[] = { RCM_PICK_DNS, RCM_PICK_END };
-	static const enum rcm_pick_step hosts[] = { RCM_PICK_FILES, RCM_PICK_END };
-	const enum rcm_pick_step *steps = name->base.source == RCM_DNS_SERVERS ? servers :
-					  name->base.source == RCM_DNS_HOSTS ? hosts : name->sources->steps;
-
-	return name->step < RCM_PICK_STEPS ? steps[name->step] : RCM_PICK_END;
+	return name->step < RCM_PICK_STEPS ? (enum rcm_pick_step)name->steps[name->step] : RCM_PICK_END;
 }
 
 /* Takes a name at its DNS step on: 0: it is in good hands, or over; -ENOENT: to the next step; -EAGAIN: no room. */
@@ -255,6 +250,17 @@ int rcm_name_advance(struct rcm_name *name, bool may_ask)
 
 /* ---- Its beginnings ---- */
 
+static void name_take_steps(struct rcm_name *name)
+{
+	static const enum rcm_pick_step servers[RCM_PICK_STEPS] = { RCM_PICK_DNS };
+	static const enum rcm_pick_step hosts[RCM_PICK_STEPS] = { RCM_PICK_FILES };
+	const enum rcm_pick_step *steps = name->base.source == RCM_DNS_SERVERS ? servers :
+					  name->base.source == RCM_DNS_HOSTS ? hosts : name->sources->steps;
+
+	for (int i = 0; i < RCM_PICK_STEPS; i++)
+		name->steps[i] = (uint8_t)steps[i];
+}
+
 int rcm_name_new(struct rcm_sources *sources, const struct rcm_dns_query *query, rcm_dns_done_fn *done, void *arg,
 		 struct rcm_name **ret_name)
 {
@@ -269,6 +275,7 @@ int rcm_name_new(struct rcm_sources *sources, const struct rcm_dns_query *query,
 	rcm_lookup_init(&name->base, &ops, query, done, arg);
 	name->sources = sources;
 	name->no_ttl = UINT32_MAX;
+	name_take_steps(name);
 	TAILQ_INSERT_TAIL(&sources->lists[RCM_NAME_FRESH], name, entry);
 	*ret_name = name;
 	return 0;

@@ -26,7 +26,9 @@ struct rcm_name {
 	struct rcm_families *families;	/* while RCM_NAME_ASKED */
 	struct rcm_search search;
 	uint32_t no_ttl;		/* the least that a "no" may be kept; UINT32_MAX: nobody said one */
-	uint8_t step;			/* index into the steps of the configuration */
+	uint8_t steps[RCM_PICK_STEPS];	/* enum rcm_pick_step; it goes by those that it began with: in others its place
+					 * among them would mean something else */
+	uint8_t step;			/* where it is among them */
 	uint8_t state;
 };
 
@@ -39,7 +41,7 @@ struct rcm_sources {
 	struct rcm_srcaddr *srcaddr;
 	struct rcm_resolv *resolv;
 	struct rcm_hosts *hosts;
-	enum rcm_pick_step steps[RCM_PICK_STEPS];
+	enum rcm_pick_step steps[RCM_PICK_STEPS];	/* of names that begin */
 	struct rcm_name_list lists[RCM_NAME_STATES];
 
 	/* A name may go on, in the turn's timers. */

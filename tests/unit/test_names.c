@@ -394,6 +394,37 @@ static void test_names_at_a_server_that_is_gone_are_asked_about_anew(void **stat
 	assert_int_equal(r[2].done, 1);
 }
 
+/* nsswitch.conf(5) may have other sources, another order or, for a moment, nothing in it. */
+static void test_names_under_way_go_on_by_the_sources_that_they_began_with(void **state)
+{
+	static const enum rcm_pick_step none[RCM_PICK_STEPS], files[RCM_PICK_STEPS] = { RCM_PICK_FILES };
+	static const enum rcm_pick_step *const others[] = { none, files, dns_files };
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		static struct result r[2];
+		struct rcm_families *first;
+
+		rcm_names_configure(names, files_dns, make_resolv(LOCAL "search x.test\n"), NULL);
+		fake_families_room(1);
+		start(&r[0], "short");
+		start(&r[1], "waits.");
+		turn();
+		first = fake_families_take("short.x.test", AF_UNSPEC);
+		rcm_names_configure(names, others[i], NULL, NULL);
+		fake_families_room(MANY);
+		turn();
+		assert_int_equal(r[1].done, 0);
+		fake_families_found(fake_families_take("waits.", AF_UNSPEC), "127.0.0.1", NULL);
+		assert_int_equal(r[1].status, 0);
+		fake_families_fail(first, RCM_DNS_NXDOMAIN);
+		turn();
+		assert_int_equal(r[0].done, 0);
+		fake_families_found(fake_families_take("short", AF_UNSPEC), "127.0.0.1", NULL);
+		assert_int_equal(r[0].status, 0);
+	}
+}
+
 static void test_names_cancelled_anywhere_are_not_completed(void **state)
 {
 	struct waiting waiting = { .oldest = 100, .behind_newest = MANY - 1 };
@@ -476,6 +507,7 @@ int main(void)
 		NAMES_TEST(test_names_of_the_hosts_file_go_before_those_that_wait_for_room),
 		NAMES_TEST(test_names_without_room_the_loop_sleeps),
 		NAMES_TEST(test_names_at_a_server_that_is_gone_are_asked_about_anew),
+		NAMES_TEST(test_names_under_way_go_on_by_the_sources_that_they_began_with),
 		NAMES_TEST(test_names_cancelled_anywhere_are_not_completed),
 		NAMES_TEST(test_names_completion_may_cancel_another_and_start_one),
 		NAMES_TEST(test_names_closed_with_lookups_in_every_state_frees_all),
