@@ -36,18 +36,26 @@ static int fds_grow_locked(unsigned word) RCM_REQUIRES(lock)
 	return 0;
 }
 
-int rcm_fds_add(int fd)
+int rcm_fds_take(int fd)
 {
 	unsigned word = (unsigned)fd / BITS;
 	int ret;
 
-	if (fd < 0)
-		return rcm_errno();
 	rcm_lock_acquire(&lock);
 	ret = fds_grow_locked(word);
 	if (!ret)
 		own[word] |= UINT64_C(1) << (unsigned)fd % BITS;
 	rcm_lock_release(&lock);
+	return ret;
+}
+
+int rcm_fds_add(int fd)
+{
+	int ret;
+
+	if (fd < 0)
+		return rcm_errno();
+	ret = rcm_fds_take(fd);
 	if (ret)
 		close(fd);
 	return ret ? ret : fd;

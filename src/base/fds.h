@@ -10,6 +10,9 @@
  */
 int rcm_fds_add(int fd);
 
+/* The same of one that is open and has a close of its own: 0; or -ENOMEM, and it is still the caller's to close. */
+int rcm_fds_take(int fd);
+
 /*
  * Closes one, where it is still the library's: in the child of a fork it isn't any more, and its number may be a file
  * of the application's. fd < 0: nothing. Any thread.

@@ -22,9 +22,11 @@ int rcm_nl_open(int protocol, struct nl_sock **ret_sock)
 		nl_socket_free(sock);
 		return ret;
 	}
-	ret = rcm_fds_add(nl_socket_get_fd(sock));
-	if (ret < 0)
+	ret = rcm_fds_take(nl_socket_get_fd(sock));
+	if (ret) {
+		nl_socket_free(sock);
 		return ret;
+	}
 	nl_socket_set_nonblocking(sock);
 	nl_socket_disable_auto_ack(sock);
 	*ret_sock = sock;

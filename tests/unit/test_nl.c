@@ -11,9 +11,28 @@
 #include <unistd.h>
 
 #include "base/fds.h"
+#include "fake_malloc.h"
 #include "test.h"
 
 static struct nl_sock *sock;
+static unsigned objects;
+
+struct nl_sock *__real_nl_socket_alloc(void);
+struct nl_sock *__wrap_nl_socket_alloc(void);
+void __real_nl_socket_free(struct nl_sock *one);
+void __wrap_nl_socket_free(struct nl_sock *one);
+
+struct nl_sock *__wrap_nl_socket_alloc(void)
+{
+	objects++;
+	return __real_nl_socket_alloc();
+}
+
+void __wrap_nl_socket_free(struct nl_sock *one)
+{
+	objects--;
+	__real_nl_socket_free(one);
+}
 
 static int set_up(void **state)
 {
@@ -78,6 +97,20 @@ static void test_nl_protocol_that_the_kernel_lacks_is_told(void **state)
 	assert_int_equal(rcm_nl_open(MAX_LINKS - 1, &none), -EPROTONOSUPPORT);
 }
 
+/* The first descriptor of all, which takes memory. */
+static void test_nl_socket_that_can_not_be_kept_account_of_leaves_nothing(void **state)
+{
+	int lowest = dup(0);
+
+	(void)state;
+	close(lowest);
+	rcm_fake_malloc_fail(1);
+	assert_int_equal(rcm_nl_open(NETLINK_ROUTE, &sock), -ENOMEM);
+	assert_true(rcm_fake_malloc_calm());
+	assert_int_equal(objects, 0);
+	assert_int_equal(fcntl(lowest, F_GETFD), -1);
+}
+
 /* As in the child of a fork, where its number may be another file's. */
 static void test_nl_socket_that_is_not_the_librarys_is_not_closed(void **state)
 {
@@ -99,6 +132,7 @@ int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_nl_socket_that_can_not_be_kept_account_of_leaves_nothing),
 		T(test_nl_question_is_answered_at_once),
 		T(test_nl_refusal_is_told_and_the_socket_is_good_for_the_next_question),
 		T(test_nl_protocol_that_the_kernel_lacks_is_told),
