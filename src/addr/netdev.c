@@ -14,15 +14,17 @@ enum { GAP_MAX = 32 };
 struct netdev_walk {
 	struct rcm_netdevs *known;
 	const char *device;
-	struct if_nameindex *here;	/* the interfaces of this network namespace; NULL: not asked for yet */
+	bool asked;
+	struct if_nameindex *here;	/* the interfaces of this network namespace, once asked for; NULL: none known */
 };
 
 /* 0: not here. For a name that isn't here, as a device of another namespace has them, if_nametoindex(3) would have the
  * kernel look for a module, by starting modprobe. */
 static unsigned netdev_index(struct netdev_walk *walk, const char *name)
 {
-	if (!walk->here)
+	if (!walk->asked)
 		walk->here = if_nameindex();
+	walk->asked = true;
 	for (const struct if_nameindex *one = walk->here; one && one->if_name; one++)
 		if (!strcmp(one->if_name, name))
 			return one->if_index;

@@ -11,7 +11,8 @@
 
 static struct rcm_netdevs known;
 static unsigned lo;
-static unsigned searches;
+static unsigned searches, lists;
+static bool no_list;
 
 unsigned __real_if_nametoindex(const char *name);
 unsigned __wrap_if_nametoindex(const char *name);
@@ -20,6 +21,15 @@ unsigned __wrap_if_nametoindex(const char *name)
 {
 	searches++;
 	return __real_if_nametoindex(name);
+}
+
+struct if_nameindex *__real_if_nameindex(void);
+struct if_nameindex *__wrap_if_nameindex(void);
+
+struct if_nameindex *__wrap_if_nameindex(void)
+{
+	lists++;
+	return no_list ? NULL : __real_if_nameindex();
 }
 
 static int setup(void **state)
@@ -76,6 +86,21 @@ static void test_netdev_of_another_namespace_is_not_asked_for_by_name(void **sta
 	assert_int_equal(searches, 0);
 }
 
+/* No descriptor, say: a table may have hundreds of GIDs. */
+static void test_netdev_list_that_is_not_to_be_had_is_asked_for_once(void **state)
+{
+	(void)state;
+	rcm_fake_sysfs_add("class/infiniband/rxe0/ports/1/gid_attrs/ndevs/0", "lo");
+	rcm_fake_sysfs_add("class/infiniband/rxe0/ports/1/gid_attrs/ndevs/1", "lo");
+	no_list = true;
+	lists = 0;
+	assert_false(rcm_netdevs_has(&known, lo));
+	no_list = false;
+	assert_int_equal(lists, 1);
+	rcm_fake_clock_advance(RCM_NS_PER_S);
+	assert_true(rcm_netdevs_has(&known, lo));
+}
+
 /* A table of a thousand entries is not read to its end. */
 static void test_netdev_gids_after_many_empty_entries_are_none(void **state)
 {
@@ -115,6 +140,7 @@ int main(void)
 		T(test_netdev_of_the_device_itself_is_found),
 		T(test_netdev_that_a_gid_stands_for_is_found),
 		T(test_netdev_of_another_namespace_is_not_asked_for_by_name),
+		T(test_netdev_list_that_is_not_to_be_had_is_asked_for_once),
 		T(test_netdev_gids_after_many_empty_entries_are_none),
 		T(test_netdev_names_that_fit_no_interface_are_left_out),
 		T(test_netdev_changes_are_noticed_within_a_second),
