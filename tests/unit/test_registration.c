@@ -155,6 +155,25 @@ static void test_registration_that_was_deleted_is_told_and_set_again(void **stat
 	stop();
 }
 
+/* Between the renewal's question and its Set: the SA doesn't say whether a record was there that is set. */
+static void test_registration_that_was_deleted_during_a_renewal_is_set_again_without_a_word(void **state)
+{
+	(void)state;
+	registered();
+	rcm_model_sa_mood(RCM_MODEL_SILENT);
+	rcm_model_sa_run(40 * RCM_TEST_S);
+	rcm_model_sa_mood(RCM_MODEL_ANSWERS);
+	assert_int_equal(rcm_model_sa_serve(), 1);
+	assert_int_equal(rcm_model_gets, 1);
+	assert_int_equal(rcm_model_sa_pending(), 1);
+	rcm_model_sa_forget();
+	rcm_model_sa_run(0);
+	assert_int_equal(rcm_model_sets, 2);
+	assert_int_equal(rcm_model_sa_count(), 1);
+	assert_told(&one, 0);
+	stop();
+}
+
 static void test_registration_whose_place_was_taken_is_told_and_takes_it_back(void **state)
 {
 	(void)state;
@@ -309,6 +328,7 @@ int main(void)
 		T(test_registration_that_is_stopped_leaves_anothers_record_alone),
 		T(test_registration_that_is_stopped_at_a_silent_sa_ends_all_the_same),
 		T(test_registration_that_was_deleted_is_told_and_set_again),
+		T(test_registration_that_was_deleted_during_a_renewal_is_set_again_without_a_word),
 		T(test_registration_whose_place_was_taken_is_told_and_takes_it_back),
 		T(test_registration_whose_like_is_in_its_place_is_renewed_without_a_word),
 		T(test_registration_that_is_refused_is_told_and_tried_again_at_a_third),
