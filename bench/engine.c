@@ -166,13 +166,15 @@ static void done(void *arg, struct rcm_outcome *outcome)
 	pthread_mutex_unlock(&lock);
 }
 
-/* Waits until no more than left are outstanding. */
-static void drain(unsigned left)
+/* Where limit or more are outstanding: waits until no more than left are. */
+static void drain(unsigned limit, unsigned left)
 {
 	pthread_mutex_lock(&lock);
-	wanted = left;
-	while (outstanding > left)
-		pthread_cond_wait(&room, &lock);
+	if (outstanding >= limit) {
+		wanted = left;
+		while (outstanding > left)
+			pthread_cond_wait(&room, &lock);
+	}
 	pthread_mutex_unlock(&lock);
 }
 
@@ -209,10 +211,9 @@ static void run(const char *what, unsigned names, unsigned window, unsigned tota
 		t = clock_ns(CLOCK_MONOTONIC);
 		ask(i % names);
 		calls[i & 0xffff] = clock_ns(CLOCK_MONOTONIC) - t;
-		if (outstanding >= window)
-			drain(window / 2);
+		drain(window, window / 2);
 	}
-	drain(0);
+	drain(0, 0);
 	wall = clock_ns(CLOCK_MONOTONIC) - begun;
 	qsort(calls, total < 1 << 16 ? total : 1 << 16, sizeof(*calls), compare);
 	printf("  {\"case\": \"%s\", \"window\": %u, \"names_per_second\": %.0f, \"engine_ns_per_name\": %.0f, "
@@ -229,7 +230,7 @@ int main(int argc, char **argv)
 	caller = pthread_self();
 	rcm_engine_use(&(struct rcm_backends){ .dns = &ops });
 	ask(0);
-	drain(0);
+	drain(0, 0);
 	printf("[\n");
 	run("distinct, not kept", 100000, 1, total / 10, false);
 	run("distinct, not kept", 100000, 64, total, false);
