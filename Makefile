@@ -5,7 +5,7 @@ BUILD ?= build
 export BUILD PREFIX LIBDIR DESTDIR TIME
 # What root builds in a user's clone is the user's: every recipe goes through scripts/owned.
 
-.PHONY: all help deps check test fuzz check-vm check-arch demo bench bench-vm install uninstall clean
+.PHONY: all help deps check test fuzz check-vm check-arch demo bench bench-vm install uninstall dist clean
 
 all:
 	@scripts/owned scripts/build
@@ -21,6 +21,7 @@ help:
 	@echo 'make bench       its speed; make bench-vm: in guests'
 	@echo 'make install     under PREFIX=/usr/local, with LIBDIR= and DESTDIR= where wanted'
 	@echo 'make uninstall   takes that away'
+	@echo 'make dist        the source release of what is committed, in build-dist/'
 	@echo 'make deps        installs the packages that building and testing need (Debian, as root)'
 	@echo 'make clean       removes what was built; BUILD=build is the directory'
 
@@ -56,6 +57,9 @@ install:
 
 uninstall:
 	@scripts/owned scripts/uninstall
+
+dist:
+	@scripts/owned scripts/dist
 
 clean:
 	@rm -rf $(BUILD) build-*

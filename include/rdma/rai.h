@@ -10,8 +10,8 @@ extern "C" {
 #endif
 
 /* Version of this header, as text and as a number that grows: a byte each for major, minor and patch. */
-#define RAI_VERSION "0.2.0"
-#define RAI_VERSION_NUMBER 0x000200
+#define RAI_VERSION "0.9.0"
+#define RAI_VERSION_NUMBER 0x000900
 
 /*
  * Version of the library that the program runs with, in the form of RAI_VERSION; strverscmp(3) compares two of them.
