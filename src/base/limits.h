@@ -54,6 +54,9 @@ enum {
 	RCM_PUBLISH_LOSS_MS = 10000,	/* how often a record that is lost has the others of its port asked for */
 	RCM_LEASE_S = 120,		/* of a service whose publisher says nothing */
 	RCM_LEASE_MAX_S = 86400,	/* the longest: what its publisher left behind is there as long */
+	RCM_ALERTS_DEVICES_MAX = 16,	/* devices whose asynchronous events are followed */
+	RCM_ALERTS_LOOK_MS = 10000,	/* how often it is looked which devices there are, and whether there is need */
+	RCM_ALERTS_PAUSE_MS = 50,	/* events so soon after those that were acted upon are acted upon together */
 	RCM_NETDEVS_MAX = 64,		/* network interfaces of RDMA devices that are told apart */
 	RCM_RETIRED_MAX = 64,		/* destroyed channels whose memory is kept for calls that were on their way */
 	RCM_USER_SPARES_MAX = 64,	/* acknowledged USER events whose memory an id keeps for later ones */

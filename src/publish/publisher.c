@@ -96,9 +96,11 @@ static void ports_look(struct rcm_publisher *publisher, bool pkeys, bool all)
 static void look_due(struct rcm_timer *timer)
 {
 	struct rcm_publisher *publisher = rcm_container(timer, struct rcm_publisher, look_timer);
+	bool pkeys = publisher->pkeys_again;
 
+	publisher->pkeys_again = false;
 	rcm_timer_start(publisher->loop, timer, publisher->loop->now + LOOK_NS, look_due);
-	ports_look(publisher, false, false);
+	ports_look(publisher, pkeys, false);
 }
 
 /* The port as it is for a turn, the first to see it changed, maybe: 0 or -ENODEV. */
@@ -271,8 +273,11 @@ void rcm_publisher_remove(struct rcm_published *published)
 
 void rcm_publisher_ports_changed(struct rcm_publisher *publisher, bool all)
 {
-	if (publisher->loop)
-		ports_look(publisher, true, all);
+	if (!publisher->loop)
+		return;
+	/* A kernel before Linux 5.6 may tell of a table before it has read it anew. */
+	publisher->pkeys_again = true;
+	ports_look(publisher, true, all);
 }
 
 void rcm_publisher_abandon(struct rcm_publisher *publisher, void (*forget)(struct rcm_published *published))

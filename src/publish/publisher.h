@@ -51,6 +51,7 @@ struct rcm_publisher {
 	TAILQ_HEAD(rcm_published_line, rcm_published) line;	/* wants a turn */
 	unsigned turns;				/* under way */
 	struct rcm_watched watched[RCM_SA_PORTS_MAX];
+	bool pkeys_again;			/* at the next look, whatever their time is */
 	struct rcm_timer look_timer, turn_timer;
 };
 

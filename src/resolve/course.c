@@ -153,7 +153,7 @@ static void dns_changed(void *arg)
 	struct rcm_engine *engine = arg;
 
 	rcm_cache_clear(&engine->cache);
-	rcm_flight_age(engine);
+	rcm_flight_age(engine, false);
 }
 
 int rcm_course_open_dns(struct rcm_engine *engine)

@@ -17,7 +17,7 @@ static struct rcm_engine the_engine = {
 	.naming = TAILQ_HEAD_INITIALIZER(the_engine.naming),
 	.resting = TAILQ_HEAD_INITIALIZER(the_engine.resting),
 	.older = LIST_HEAD_INITIALIZER(the_engine.older),
-	.backends = { &rcm_dns_system, &rcm_sa_umad, rcm_sa_ports, rcm_publish_look },
+	.backends = { &rcm_dns_system, &rcm_sa_umad, rcm_sa_ports, rcm_publish_look, &rcm_alerts_verbs },
 };
 
 struct rcm_engine *rcm_engine_the(void)

@@ -8,6 +8,7 @@
 #include "loop/wake.h"
 #include "publish/publisher.h"
 #include "resolve/cache.h"
+#include "resolve/monitor.h"
 #include "resolve/request.h"
 #include "resolve/stats.h"
 
@@ -27,6 +28,7 @@ struct rcm_backends {
 	const struct rcm_sa_ops *sa;		/* where a question names none */
 	int (*sa_ports)(struct rcm_sa_port *ports, unsigned max);
 	int (*port_look)(const struct rcm_gid *gid, bool pkeys, struct rcm_publish_port *ret_port);
+	const struct rcm_alerts_ops *alerts;	/* NULL: devices tell nothing by themselves */
 };
 
 /* What other threads want done on the engine's, but for resolutions. */
@@ -80,6 +82,7 @@ struct rcm_engine {
 	struct rcm_sa_client sa[RCM_SA_CLIENTS];
 	struct rcm_ports_seen ports_seen;
 	struct rcm_publisher publisher;
+	struct rcm_monitor monitor;
 	unsigned sa_hosts;			/* paths in the last answer with those to all hosts; 0: none yet */
 	struct rcm_waiters reading, naming;
 	struct rcm_flight *flights;		/* by key */

@@ -181,12 +181,12 @@ void rcm_flight_land(struct rcm_flight *flight, struct rcm_answer *answer)
 	free(flight);
 }
 
-void rcm_flight_age(struct rcm_engine *engine)
+void rcm_flight_age(struct rcm_engine *engine, bool services)
 {
 	struct rcm_flight *flight, *next;
 
 	HASH_ITER(hh, engine->flights, flight, next) {
-		if (flight->record)
+		if (!flight->record == services)
 			continue;
 		HASH_DEL(engine->flights, flight);
 		flight->listed = false;

@@ -34,9 +34,9 @@ void rcm_flight_land(struct rcm_flight *flight, struct rcm_answer *answer);
 void rcm_flight_reset(struct rcm_engine *engine);
 
 /*
- * What names mean is another thing from now on: the flights of names go on for those who wait on them, but nobody joins
- * them any more, and their answers aren't kept.
+ * What names mean, or the SA says of services, is another thing from now on: the flights of these go on for those who
+ * wait on them, but nobody joins them any more, and their answers aren't kept.
  */
-void rcm_flight_age(struct rcm_engine *engine);
+void rcm_flight_age(struct rcm_engine *engine, bool services);
 
 unsigned rcm_flight_count(const struct rcm_engine *engine);

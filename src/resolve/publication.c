@@ -85,6 +85,7 @@ static void publication_start(struct rcm_engine *engine, struct rcm_errand *erra
 		rcm_publisher_init(&engine->publisher, &engine->loop, &ops);
 	publication->begun = true;
 	rcm_publisher_add(&engine->publisher, &publication->published);
+	rcm_monitor_want(&engine->monitor, 0);
 }
 
 static void publication_stop(struct rcm_engine *engine, struct rcm_errand *errand)

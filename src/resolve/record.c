@@ -83,9 +83,11 @@ static void finish_if_done(struct rcm_record_lookup *lookup)
 	if (!answer)
 		answer = rcm_answer_failed(lookup->status, lookup->mad_status,
 					   *lookup->text ? lookup->text : NULL);
-	if (keep && !answer->status && flight->listed)
+	if (keep && !answer->status && flight->listed) {
 		rcm_cache_put(&engine->cache, flight->hh.key, flight->hh.keylen, flight->hh.hashv, answer,
 			      now, now + keep * RCM_NS_PER_MS);
+		rcm_monitor_want(&engine->monitor, now + keep * RCM_NS_PER_MS);
+	}
 	flight->record = NULL;
 	flight->late = lookup->late && answer->status;
 	rcm_record_free(lookup);

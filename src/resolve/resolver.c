@@ -10,6 +10,7 @@
 #include "resolve/flight.h"
 #include "resolve/fork.h"
 #include "resolve/outcome.h"
+#include "resolve/ports.h"
 
 /* ---- Turns ---- */
 
@@ -153,6 +154,7 @@ static int loop_start(struct rcm_engine *engine)
 	ret = rcm_loop_init(&engine->loop);
 	if (ret)
 		return ret;
+	rcm_ports_init(engine);
 	engine->loop.before_wait = gate_leave;
 	engine->loop.after_wait = gate_enter;
 	atomic_store_explicit(&engine->asleep, false, memory_order_relaxed);

@@ -3,8 +3,10 @@
 #include "fake_verbs.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "test.h"
 
@@ -12,7 +14,8 @@ struct fake_device {
 	struct ibv_device dev;			/* first */
 	__be64 guid;
 	int index, open_error;
-	bool listed;
+	bool listed, tells;
+	int told;				/* the end of the last context's pipe that events are written to */
 	atomic_uint opens, open_now;
 };
 
@@ -94,6 +97,19 @@ unsigned rcm_fake_verbs_add(const char *name, __be64 guid, int index)
 	d->index = index;
 	d->listed = true;
 	return n_devices++;
+}
+
+void rcm_fake_verbs_tells(unsigned device) { devices[device].tells = true; }
+
+void rcm_fake_verbs_tell(unsigned device, enum ibv_event_type type)
+{
+	assert_int_equal(write(devices[device].told, &type, sizeof(type)), sizeof(type));
+}
+
+void rcm_fake_verbs_unplug(unsigned device)
+{
+	close(devices[device].told);
+	devices[device].told = -1;
 }
 
 void rcm_fake_verbs_remove(unsigned device) { devices[device].listed = false; }
@@ -223,9 +239,35 @@ struct ibv_context *ibv_open_device(struct ibv_device *device)
 	c->ex.close_xrcd = close_xrcd;
 	c->ex.create_srq_ex = create_srq_ex;
 	c->ex.create_qp_ex = qp_new;
+	if (d->tells) {
+		int fds[2];
+
+		assert_int_equal(pipe(fds), 0);
+		c->ex.context.async_fd = fds[0];
+		c->ex.context.cmd_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+		d->told = fds[1];
+	}
 	d->opens++;
 	d->open_now++;
 	return &c->ex.context;
+}
+
+/* As libibverbs' it fails without an errno where the device has nothing more to say. */
+int ibv_get_async_event(struct ibv_context *context, struct ibv_async_event *event)
+{
+	enum ibv_event_type type;
+
+	if (read(context->async_fd, &type, sizeof(type)) != sizeof(type))
+		return -1;
+	*event = (struct ibv_async_event){ .event_type = type };
+	objects++;
+	return 0;
+}
+
+void ibv_ack_async_event(struct ibv_async_event *event)
+{
+	(void)event;
+	objects--;
 }
 
 static struct fake_context *context_of(struct ibv_context *context)
@@ -238,6 +280,12 @@ int ibv_close_device(struct ibv_context *context)
 	struct fake_context *c = context_of(context);
 
 	c->device->open_now--;
+	if (c->device->tells) {
+		close(context->async_fd);
+		close(context->cmd_fd);
+		if (c->device->told >= 0)
+			close(c->device->told);
+	}
 	free(c);
 	return 0;
 }

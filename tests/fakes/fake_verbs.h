@@ -23,6 +23,12 @@ unsigned rcm_fake_verbs_add(const char *name, __be64 guid, int index);
 void rcm_fake_verbs_remove(unsigned device);
 void rcm_fake_verbs_open_error(unsigned device, int error);
 
+/* Contexts that are opened of it from now on have descriptors, and their asynchronous events are those that the test
+ * writes; unplugged, the last such context has no more to say, ever. */
+void rcm_fake_verbs_tells(unsigned device);
+void rcm_fake_verbs_tell(unsigned device, enum ibv_event_type type);
+void rcm_fake_verbs_unplug(unsigned device);
+
 /* From now on the call fails with this errno; 0: it works again. */
 void rcm_fake_verbs_fail(enum fake_verbs_call call, int error);
 

@@ -184,6 +184,19 @@ static void test_publisher_moves_the_record_where_the_default_membership_changes
 	stop_all(&one, 1);
 }
 
+/* The word came before the table. */
+static void test_publisher_that_was_told_too_early_looks_again_in_a_second(void **state)
+{
+	(void)state;
+	registered();
+	rcm_publisher_ports_changed(&rcm_publishing_publisher, false);
+	rcm_publishing_port.pkey = 0x7fff;
+	rcm_publishing_port.pkeys++;
+	rcm_model_sa_run(RCM_PUBLISH_LOOK_MS * RCM_NS_PER_MS);
+	assert_int_equal(rcm_model_sa_find(0x77)->record.pkey, 0x7fff);
+	stop_all(&one, 1);
+}
+
 static void test_publisher_sees_p_keys_change_without_being_told(void **state)
 {
 	(void)state;
@@ -422,6 +435,7 @@ int main(void)
 		T(test_publisher_asks_again_where_its_port_changed_meanwhile),
 		T(test_publisher_sets_again_when_its_port_comes_up),
 		T(test_publisher_moves_the_record_where_the_default_membership_changes),
+		T(test_publisher_that_was_told_too_early_looks_again_in_a_second),
 		T(test_publisher_sees_p_keys_change_without_being_told),
 		T(test_publisher_moves_the_record_where_the_prefix_changes),
 		T(test_publisher_without_the_port_tells_when_the_lease_has_ended),
