@@ -55,7 +55,7 @@ int rai_event_text(const struct rdma_cm_event *event, char *buf, size_t len);
  * Type of an event of this library's own, on the channel of an id that publishes a service: what became of that. It is
  * no enumerator of enum rdma_cm_event_type, lest compilers ask for it in every switch; a switch that has it is over
  * (int)event->event. status: 0, the SA has the record; else a negative errno, why it hasn't (below); param.arg: the
- * registration.
+ * registration; 0: of rai_service_remove().
  */
 #define RAI_EVENT_SERVICE 64
 
@@ -126,6 +126,46 @@ struct rai_service_record {
  * rdma_getaddrinfo() gave, not freed yet. errno: EINVAL (NULL), ENOENT (it has none: it isn't of RAI_SA). Any thread.
  */
 int rai_addrinfo_service(const struct rdma_addrinfo *ai, struct rai_service_record *record);
+
+/* Which records of an SA: those that agree with all that is given; what isn't given is 0. */
+struct rai_service_filter {
+	const char *name;		/* all of it, 64 bytes at most; NULL: any; empty: none */
+	uint64_t id;			/* service id, host order */
+	uint8_t gid[16];		/* of the port that offers the service, network order */
+	uint16_t pkey;			/* as it was registered, host order, all 16 bits */
+	uint16_t reserved16[3];		/* 0 */
+	uint64_t reserved[4];		/* 0 */
+};
+
+/*
+ * Asks the SA of the InfiniBand port that id is bound to for its service records, whatever they are for: all that it
+ * shows to that port, or those that agree with filter (NULL: all). It is a resolution of id's, with its options,
+ * deadline and rai_cancel(), but never answered by what was kept. Returns at once, waiting for nothing, but on a
+ * synchronous id.
+ *
+ * 0, and one event follows: RDMA_CM_EVENT_ADDRINFO_RESOLVED, param.arg: records found; rdma_query_addrinfo() hands them
+ * over by GID, id and P_Key, 65536 at most, without routes, and rai_addrinfo_service() has each whole record. Or
+ * RDMA_CM_EVENT_ADDRINFO_ERROR as of rdma_resolve_addrinfo() with RAI_SA: -ENOENT, no record agrees.
+ *
+ * -1 and errno: EINVAL (id NULL, or bound to no device; a reserved field), ENAMETOOLONG, EBUSY (a resolution is under
+ * way), ENOTSUP (the port isn't InfiniBand), EACCES (this process may not ask), ENODEV, ENOMEM, EMFILE, EAGAIN. Any
+ * thread.
+ */
+int rai_service_list(struct rdma_cm_id *id, const struct rai_service_filter *filter);
+
+/*
+ * Removes a record from the SA of the port that id is bound to, whosever it is, if that SA lets this port: the one of
+ * record's id, gid and pkey; nothing else of record counts. Asked with a ServiceKey of zeros: OpenSM looks at no key,
+ * and lets any port remove any record. It is a resolution of id's, as above. A publisher that still runs sets its
+ * record again.
+ *
+ * 0, and one RAI_EVENT_SERVICE follows, param.arg 0. Statuses: 0, it is gone; -ENOENT, the SA shows no such record;
+ * -EIO, refused: the text has the SA's status; -ECANCELED; -EBUSY, -ETIMEDOUT, -ENETDOWN, -ENODEV, -EACCES, -ENOMEM.
+ *
+ * -1 and errno: EINVAL (a NULL; id or GID of 0; id bound to no device), ENOTSUP (also a synchronous id), EACCES (no
+ * access to the umad device), and the others of rai_service_list(). Any thread.
+ */
+int rai_service_remove(struct rdma_cm_id *id, const struct rai_service_record *record);
 
 /* Counters since the process started; each only grows, but for the last three, which are levels. */
 struct rai_stats {

@@ -14,6 +14,7 @@ struct rcm_hints {
 	int port_space;			/* 0: follows from qp_type */
 	int socket_type;		/* by which service names are looked up; 0: both transports are open */
 	union rcm_sockaddr src;		/* ai_src_addr; sa_family 0: none */
+	bool listing;			/* RAI_SA: whatever records there are, not those to connect to */
 	bool by_id;			/* RAI_SA: service was a number */
 	uint64_t service_id;
 };

@@ -47,6 +47,7 @@ enum {
 	RCM_SA_IDLE_MS = 10000,		/* a port is closed after so long without a question */
 	RCM_SA_DEADLINE_MS = 4000,	/* default for a whole SA resolution */
 	RCM_ACCEPT_GIDS_MAX = 256,	/* GIDs that a program names as those whose services it accepts */
+	RCM_LISTED_MAX = 65536,		/* results in a list of all the SA's records */
 	RCM_PUBLISHED_MAX = 4096,	/* services that a process publishes */
 	RCM_PUBLISH_WINDOW = 8,		/* of them at the SA at a time, so that questions find room in the window */
 	RCM_PUBLISH_LOOK_MS = 1000,	/* how often their ports are looked at, */

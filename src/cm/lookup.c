@@ -22,6 +22,7 @@ struct rcm_lookup {
 
 	/* Guarded by the lock of the event's id. */
 	struct rcm_request *request;
+	bool removes;				/* of a record: told as what became of a service */
 	bool sync;				/* the call that started it waits for it */
 	bool cancelled;				/* before there was a request to cancel */
 	bool done;				/* the engine is through with it */
@@ -59,7 +60,7 @@ static int lookup_deliver(struct rcm_event *event)
 		id->lookup = NULL;
 		id->found.answer = lookup->answer;
 		id->found.port = lookup->port;
-		if (lookup->answer && id->found.hints.flags & RAI_SA) {
+		if (lookup->answer && id->found.hints.flags & RAI_SA && !id->found.hints.listing) {
 			memcpy(&id->pub.route.addr.dst_storage, rcm_answer_first(lookup->answer),
 			       sizeof(union rcm_sockaddr));
 			id->chain.address_due = true;
@@ -136,6 +137,12 @@ static void lookup_completed(void *arg, struct rcm_outcome *outcome)
 	event->event = outcome->status ? RDMA_CM_EVENT_ADDRINFO_ERROR : RDMA_CM_EVENT_ADDRINFO_RESOLVED;
 	event->status = outcome->status;
 	event->param.arg = outcome->arg;
+	if (lookup->removes) {
+		event->event = (enum rdma_cm_event_type)RAI_EVENT_SERVICE;
+		event->param.arg = 0;
+		rcm_answer_put(lookup->answer);
+		lookup->answer = NULL;
+	}
 
 	rcm_lock_acquire(&id->lock);
 	request = lookup->request;
@@ -231,13 +238,14 @@ static void lookup_give_up_orphan(struct rcm_id *id)
 		rcm_lookup_abandon(id);
 }
 
-static int lookup_ask(struct rcm_id *id, struct rcm_question *question)
+int rcm_lookup_ask(struct rcm_id *id, struct rcm_question *question)
 {
 	struct rcm_lookup *lookup = lookup_new(id);
 	int ret;
 
 	if (!lookup)
 		return -ENOMEM;
+	lookup->removes = question->listing && question->listing->remove;
 	lookup_give_up_orphan(id);
 	ret = lookup_claim(id, lookup, question);
 	if (ret)
@@ -270,7 +278,7 @@ int rcm_lookup_start(struct rcm_id *id, const char *node, const char *service,
 		ret = rcm_local_sa_port(id, &question.port, &question.sa);
 		question.traffic_class = rcm_local_traffic_class(id);
 	}
-	return ret ? ret : lookup_ask(id, &question);
+	return ret ? ret : rcm_lookup_ask(id, &question);
 }
 
 int rcm_lookup_cancel(struct rcm_id *id)

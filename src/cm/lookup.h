@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 struct rcm_id;
+struct rcm_question;
 
 /* What one under way takes at most, beside its request. */
 enum { RCM_LOOKUP_BYTES = 208 };
@@ -15,6 +16,10 @@ enum { RCM_LOOKUP_BYTES = 208 };
  * here, so that delivering can't fail. Waits for nothing.
  */
 int rcm_lookup_start(struct rcm_id *id, const char *node, const char *service, const struct rdma_addrinfo *hints);
+
+/* The same with what is asked: what of it the id's options say is filled in. A record's removal has RAI_EVENT_SERVICE
+ * as its event. */
+int rcm_lookup_ask(struct rcm_id *id, struct rcm_question *question);
 
 /* Ends it as ADDRINFO_ERROR with -ECANCELED, unless its outcome was queued already. 0, or -ENOENT: none under way. */
 int rcm_lookup_cancel(struct rcm_id *id);

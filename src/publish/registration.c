@@ -85,8 +85,8 @@ static uint64_t registration_deadline(const struct rcm_registration *r)
 static int registration_query(struct rcm_registration *r, bool own, rcm_sa_done_fn *done)
 {
 	struct rcm_sa_service_query query = {
-		.port = r->port, .by_id = true, .service_id = r->place.id, .by_place = true, .gid = r->place.gid,
-		.pkey = r->place.pkey, .by_key = own, .deadline = registration_deadline(r),
+		.port = r->port, .by_id = true, .service_id = r->place.id, .by_gid = true, .gid = r->place.gid,
+		.by_pkey = true, .pkey = r->place.pkey, .by_key = own, .deadline = registration_deadline(r),
 	};
 
 	memcpy(query.key, r->key, sizeof(query.key));

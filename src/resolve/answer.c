@@ -51,9 +51,9 @@ int rcm_answer_new(unsigned count, const char *text, struct rcm_answer **ret_ans
 	return answer_new(count, 0, 0, text, ret_answer);
 }
 
-int rcm_answer_new_services(unsigned count, const char *text, struct rcm_answer **ret_answer)
+int rcm_answer_new_services(unsigned count, unsigned routes, const char *text, struct rcm_answer **ret_answer)
 {
-	return answer_new(count, 2 * count, count, text, ret_answer);
+	return answer_new(count, routes, count, text, ret_answer);
 }
 
 struct rcm_answer *rcm_answer_failed(int status, uint64_t arg, const char *text)

@@ -17,7 +17,7 @@ struct rcm_answer {
 	const char *text;		/* canonical name, or of a failure the reason; or NULL */
 	size_t size;			/* bytes of the whole object */
 	struct rcm_result *results;
-	struct ibv_path_data *routes;		/* of services: two for each result */
+	struct ibv_path_data *routes;		/* of services: two for each result at most */
 	struct rcm_service_rest *services;	/* the same: one for each result */
 };
 
@@ -27,10 +27,10 @@ enum rcm_answer_fixed {
 	RCM_ANSWER_NO_SCOPE, RCM_ANSWER_OTHER_FAMILY, RCM_ANSWER_NO_GID, RCM_ANSWER_NO_PORT,
 };
 
-/* A new one for count results, of a name or of a service, to be filled by its maker; text (or NULL) is copied. 0 or
- * -ENOMEM. */
+/* A new one for count results, of a name or of a service with so many routes in all, to be filled by its maker; text
+ * (or NULL) is copied. 0 or -ENOMEM. */
 int rcm_answer_new(unsigned count, const char *text, struct rcm_answer **ret_answer);
-int rcm_answer_new_services(unsigned count, const char *text, struct rcm_answer **ret_answer);
+int rcm_answer_new_services(unsigned count, unsigned routes, const char *text, struct rcm_answer **ret_answer);
 
 /* A failure; without memory for it the one that says so. Never NULL. */
 struct rcm_answer *rcm_answer_failed(int status, uint64_t arg, const char *text);

@@ -28,7 +28,7 @@ static struct rcm_answer *answer_kept(struct rcm_engine *engine, const struct rc
 	struct rcm_answer *answer;
 
 	/* Where nothing is kept no port is looked at in vain. */
-	if (rcm_request_is_sa(request) && !rcm_config_get()->sa_keep_ms)
+	if (rcm_request_is_sa(request) && (request->listing || !rcm_config_get()->sa_keep_ms))
 		return NULL;
 	if (rcm_request_is_sa(request) && rcm_record_ports_changed(engine))
 		rcm_cache_clear(&engine->cache);

@@ -11,6 +11,7 @@
 #include "resolve/host.h"
 #include "resolve/key.h"
 #include "resolve/record.h"
+#include "resolve/removal.h"
 
 /* Who has less than this left when a lookup runs out of time shares its fate. */
 #define SPARE_NS (10 * RCM_NS_PER_MS)
@@ -58,6 +59,8 @@ static void flight_free(struct rcm_flight *flight)
 static int flight_start(struct rcm_flight *flight, const struct rcm_request *request)
 {
 	rcm_stats_count(&flight->engine->stats, RCM_COUNT_LOOKUPS);
+	if (request->listing && request->listing->remove)
+		return rcm_removal_start(flight, request);
 	return rcm_request_is_sa(request) ? rcm_record_start(flight, request) : rcm_host_start(flight, request);
 }
 
@@ -144,6 +147,7 @@ void rcm_flight_leave(struct rcm_request *request)
 		rcm_host_cancel(flight);
 	if (flight->record)
 		rcm_record_cancel(flight->record);
+	rcm_removal_cancel(flight->removal);
 	flight_free(flight);
 }
 
@@ -186,7 +190,7 @@ void rcm_flight_age(struct rcm_engine *engine, bool services)
 	struct rcm_flight *flight, *next;
 
 	HASH_ITER(hh, engine->flights, flight, next) {
-		if (!flight->record == services)
+		if (!(flight->record || flight->removal) == services)
 			continue;
 		HASH_DEL(engine->flights, flight);
 		flight->listed = false;
@@ -206,6 +210,7 @@ static void flight_forget(struct rcm_flight *flight, struct rcm_requests *again)
 		STAILQ_INSERT_TAIL(again, request, queued);
 	}
 	rcm_record_free(flight->record);
+	rcm_removal_free(flight->removal);
 	flight_free(flight);
 }
 

@@ -14,7 +14,8 @@ struct rcm_flight {
 	uint64_t deadline;			/* that the back end was given, ns; 0: none */
 	bool late;				/* the back end says that it ended for want of time */
 	struct rcm_dns_lookup *host;		/* names: the lookup under way */
-	struct rcm_record_lookup *record;	/* SA: the lookup under way */
+	struct rcm_record_lookup *record;	/* SA: the lookup under way, */
+	struct rcm_removal *removal;		/* or the removal */
 	/* Its key is hh.key, of hh.keylen bytes and hash hh.hashv: that of the first who waits. */
 };
 

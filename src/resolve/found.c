@@ -9,9 +9,9 @@
 #include "addr/sockaddr.h"
 #include "base/limits.h"
 
-void rcm_found_init(struct rcm_found_list *list)
+void rcm_found_init(struct rcm_found_list *list, const struct rcm_listing *listing)
 {
-	*list = (struct rcm_found_list){ .last = &list->first };
+	*list = (struct rcm_found_list){ .last = &list->first, .listing = listing };
 }
 
 void rcm_found_done(struct rcm_found_list *list)
@@ -32,6 +32,13 @@ static void rest_read(const struct rcm_sa_service_record *from, struct rcm_servi
 	memcpy(to->data, from->data, sizeof(to->data));
 }
 
+/* The kernel asks by id and name alone. */
+static bool listing_takes(const struct rcm_listing *listing, const struct rcm_sa_service_record *record)
+{
+	return !listing || ((!listing->by_gid || !memcmp(&listing->gid, &record->gid, sizeof(record->gid))) &&
+			    (!listing->by_pkey || listing->pkey == record->pkey));
+}
+
 struct rcm_found_batch *rcm_found_add(struct rcm_found_list *list, unsigned port, const struct rcm_gid *via,
 				      const struct rcm_sa_answer *answer, const struct rcm_accept *accept)
 {
@@ -44,7 +51,8 @@ struct rcm_found_batch *rcm_found_add(struct rcm_found_list *list, unsigned port
 	for (unsigned i = 0; i < answer->count; i++) {
 		const struct rcm_sa_service_record *from = &answer->services[i];
 
-		if (!rcm_accept_takes(accept, &memory, via, &from->gid, from->pkey))
+		if (!listing_takes(list->listing, from) ||
+		    !rcm_accept_takes(accept, &memory, via, &from->gid, from->pkey))
 			continue;
 		record = &batch->records[batch->count++];
 		*record = (struct rcm_found){
@@ -186,19 +194,20 @@ static struct rcm_found **found_sort(const struct rcm_found_list *list, const st
 		for (unsigned i = 0; i < batch->count; i++)
 			all[count++] = &batch->records[i];
 	*ret_count = found_merge(all, count);
-	found_rank(client, all, *ret_count);
+	if (!list->listing)
+		found_rank(client, all, *ret_count);
 	return all;
 }
 
 struct rcm_answer *rcm_found_answer(const struct rcm_found_list *list, const struct rcm_gid *first_port,
 				    const char *name, uint64_t total, bool routed)
 {
-	unsigned count = 0, shown, routes = 0;
+	unsigned count = 0, shown, routes = 0, most = list->listing ? RCM_LISTED_MAX : RCM_RESULTS_MAX;
 	struct rcm_found **all = found_sort(list, first_port, &count);
 	struct rcm_answer *answer;
 
-	shown = count > RCM_RESULTS_MAX ? RCM_RESULTS_MAX : count;
-	if (!all || rcm_answer_new_services(shown, name, &answer)) {
+	shown = count > most ? most : count;
+	if (!all || rcm_answer_new_services(shown, routed ? 2 * shown : 0, name, &answer)) {
 		free(all);
 		return rcm_answer_fixed(RCM_ANSWER_NO_MEMORY);
 	}

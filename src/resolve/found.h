@@ -37,9 +37,11 @@ struct rcm_found_batch {
 struct rcm_found_list {
 	struct rcm_found_batch *first, **last;	/* as they came */
 	unsigned count;				/* records in them */
+	const struct rcm_listing *listing;	/* which are wanted; NULL: those to connect to */
 };
 
-void rcm_found_init(struct rcm_found_list *list);
+/* listing (or NULL) has to outlive it. */
+void rcm_found_init(struct rcm_found_list *list, const struct rcm_listing *listing);
 void rcm_found_done(struct rcm_found_list *list);
 
 /* Those of an answer, of which some may not be accepted, that came through a port of the lookup's; via has to outlive
@@ -47,7 +49,8 @@ void rcm_found_done(struct rcm_found_list *list);
 struct rcm_found_batch *rcm_found_add(struct rcm_found_list *list, unsigned port, const struct rcm_gid *via,
 				      const struct rcm_sa_answer *answer, const struct rcm_accept *accept);
 
-/* A new answer of all that came, each once, the best first; name NULL: none. total is how many records the SA had;
- * routed: paths were wanted. The lookup's first port is what a client is told from another by. */
+/* A new answer of all that came, each once, the best first, or, of a listing, by GID, id and P_Key; name NULL: none.
+ * total is how many records the SA had; routed: paths were wanted. The lookup's first port is what a client is told
+ * from another by. */
 struct rcm_answer *rcm_found_answer(const struct rcm_found_list *list, const struct rcm_gid *first_port,
 				    const char *name, uint64_t total, bool routed);

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { KIND_HOST = 'h', KIND_SERVICE_ID = 'i', KIND_SERVICE_NAME = 'n' };
+enum { KIND_HOST = 'h', KIND_SERVICE_ID = 'i', KIND_SERVICE_NAME = 'n', KIND_LISTING = 'l', KIND_REMOVAL = 'r' };
 
 /* ASCII only, whatever the locale: RFC 4343. */
 static uint8_t key_lower(uint8_t c)
@@ -73,6 +73,36 @@ unsigned rcm_key_service(uint8_t *to, const struct rcm_hints *hints, const char 
 	*at++ = (uint8_t)len;
 	memcpy(at, hints->by_id ? (const void *)&hints->service_id : service, len);
 	at += len;
+	rcm_accept_write(accept, at);
+	return (unsigned)(at - to) + rcm_accept_size(accept);
+}
+
+static uint8_t *key_put(uint8_t *at, const void *bytes, size_t len)
+{
+	memcpy(at, bytes, len);
+	return at + len;
+}
+
+unsigned rcm_key_listing(uint8_t *to, const struct rcm_listing *listing, const struct rcm_hints *hints,
+			 const char *service, const struct rcm_gid *port, const void *client,
+			 const struct rcm_accept *accept)
+{
+	uint8_t *at = to;
+
+	*at++ = listing->remove ? KIND_REMOVAL : KIND_LISTING;
+	*at++ = (uint8_t)(hints->by_id | listing->by_gid << 1 | listing->by_pkey << 2 | !!service << 3);
+	at = key_put(at, port->raw, sizeof(port->raw));
+	at = key_put(at, &client, sizeof(client));
+	if (hints->by_id)
+		at = key_put(at, &hints->service_id, sizeof(hints->service_id));
+	if (listing->by_gid)
+		at = key_put(at, listing->gid.raw, sizeof(listing->gid.raw));
+	if (listing->by_pkey)
+		at = key_put(at, &listing->pkey, sizeof(listing->pkey));
+	if (service) {
+		*at++ = (uint8_t)strlen(service);
+		at = key_put(at, service, strlen(service));
+	}
 	rcm_accept_write(accept, at);
 	return (unsigned)(at - to) + rcm_accept_size(accept);
 }

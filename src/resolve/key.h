@@ -7,10 +7,11 @@
 #include "base/table.h"
 #include "dns/dns.h"
 #include "resolve/accept.h"
+#include "resolve/question.h"
 #include "sa/sa.h"
 
 /* Longest key of a service, but for what it accepts; one of a name takes 3 bytes more than the name. */
-enum { RCM_KEY_SERVICE_MAX = 28 + RCM_SERVICE_NAME_MAX };
+enum { RCM_KEY_SERVICE_MAX = 28 + RCM_SERVICE_NAME_MAX, RCM_KEY_LISTING_MAX = 60 + 64 };
 
 enum { RCM_KEY_HOST_TEXT = 3 };		/* where in the key of a name its letters are, as they are */
 
@@ -23,6 +24,12 @@ unsigned rcm_key_host(uint8_t *to, const char *node, int family, enum rcm_dns_so
  */
 unsigned rcm_key_service(uint8_t *to, const struct rcm_hints *hints, const char *service, const struct rcm_gid *port,
 			 uint8_t traffic_class, const void *client, const struct rcm_accept *accept);
+
+/* Records of the SA that are listed, or one that is removed. service: NULL: of any name. to: RCM_KEY_LISTING_MAX bytes
+ * and rcm_accept_size(). Returns the length. */
+unsigned rcm_key_listing(uint8_t *to, const struct rcm_listing *listing, const struct rcm_hints *hints,
+			 const char *service, const struct rcm_gid *port, const void *client,
+			 const struct rcm_accept *accept);
 
 /* Of two of one length: 0: they are the same. */
 int rcm_key_compare(const void *a, const void *b, size_t len);

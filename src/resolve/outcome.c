@@ -35,6 +35,8 @@ static char *outcome_explain(const struct rcm_about *about, const struct rcm_ans
 			 answer->count > 1 ? "s" : "", answer->pathless);
 		why = pathless;
 	}
+	if (about->sa && !about->service)
+		return words_of("services", "at", " the SA", why);
 	if (about->sa)
 		return words_of("service", service, " at the SA", why);
 	if (rcm_answer_is(answer, RCM_ANSWER_NO_SERVICE) || !about->node)

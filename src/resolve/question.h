@@ -11,6 +11,15 @@
 
 struct rcm_accept;
 
+/* RAI_SA, beside service, which may be NULL then, and the hints' id: which records are listed, or which one is
+ * removed. */
+struct rcm_listing {
+	bool remove;			/* the one of that id, GID and P_Key; nothing is found */
+	bool by_gid, by_pkey;
+	uint16_t pkey;
+	struct rcm_gid gid;
+};
+
 /* What is asked; rcm_request_start() copies all of it, or takes a reference. */
 struct rcm_question {
 	const char *node;		/* NULL: none */
@@ -20,6 +29,7 @@ struct rcm_question {
 	struct rcm_gid port;		/* SA: GID of the local port; all zero: every active InfiniBand port, merged */
 	uint8_t traffic_class;		/* SA: of the paths that are asked for */
 	const struct rcm_sa_ops *sa;	/* SA: which client; NULL: our own */
+	const struct rcm_listing *listing;	/* SA: with the hints' listing */
 	struct rcm_accept *accept;	/* SA: which records are taken, see accept.h; NULL: all */
 	uint32_t deadline_ms;		/* from now; 0: none; RCM_DEADLINE_DEFAULT: by environment and configuration */
 	bool fresh;			/* don't use kept answers */

@@ -11,8 +11,6 @@
 #include "resolve/config.h"
 #include "resolve/paths.h"
 
-/* How long before the request's own deadline the back end gives up, so that it is the one to say why. */
-#define AHEAD_NS RCM_NS_PER_MS
 #define LOOK_NS (100 * RCM_NS_PER_MS)
 #define LOOK_PKEYS_NS (RCM_PUBLISH_LOOK_PKEYS_MS * RCM_NS_PER_MS)
 
@@ -25,10 +23,12 @@ struct port_query {
 struct rcm_record_lookup {
 	struct rcm_flight *flight;
 	int flags;
-	bool by_id;
+	bool by_id, by_name;
 	uint64_t service_id;
+	bool listing;				/* with: */
+	struct rcm_listing listed;
 	struct rcm_accept *accept;		/* a reference; NULL: all records */
-	char service[RCM_SERVICE_NAME_MAX + 2];	/* as asked; of a service id the records' name */
+	char service[RCM_SERVICE_NAME_MAX + 2];	/* as asked; of a service id the records' name, but in a listing */
 	struct rcm_found_list found;
 	struct rcm_paths paths;			/* to those; its client and deadline are the lookup's */
 	uint64_t total;				/* records, as the SA had them */
@@ -66,8 +66,9 @@ struct rcm_answer *rcm_record_partial(const struct rcm_record_lookup *lookup)
 {
 	if (!lookup->found.count)
 		return NULL;
-	return rcm_found_answer(&lookup->found, &lookup->port[0].gid, *lookup->service ? lookup->service : NULL,
-				lookup->total, !(lookup->flags & RAI_NOROUTE));
+	return rcm_found_answer(&lookup->found, &lookup->port[0].gid,
+				*lookup->service && !lookup->listing ? lookup->service : NULL, lookup->total,
+				!(lookup->flags & RAI_NOROUTE));
 }
 
 static void finish_if_done(struct rcm_record_lookup *lookup)
@@ -83,7 +84,7 @@ static void finish_if_done(struct rcm_record_lookup *lookup)
 	if (!answer)
 		answer = rcm_answer_failed(lookup->status, lookup->mad_status,
 					   *lookup->text ? lookup->text : NULL);
-	if (keep && !answer->status && flight->listed) {
+	if (keep && !answer->status && flight->listed && !lookup->listing) {
 		rcm_cache_put(&engine->cache, flight->hh.key, flight->hh.keylen, flight->hh.hashv, answer,
 			      now, now + keep * RCM_NS_PER_MS);
 		rcm_monitor_want(&engine->monitor, now + keep * RCM_NS_PER_MS);
@@ -113,7 +114,7 @@ static int add_records(struct rcm_record_lookup *lookup, const struct port_query
 		return -ENOENT;
 	if (!(lookup->flags & RAI_NOROUTE))
 		rcm_paths_ask(&lookup->paths, batch);
-	if (!*lookup->service)
+	if (!*lookup->service && !lookup->listing)
 		snprintf(lookup->service, sizeof(lookup->service), "%s", answer->services[0].name);
 	lookup->total += answer->total > answer->count ? answer->total : answer->count;
 	lookup->total -= answer->count - batch->count;
@@ -182,25 +183,25 @@ static void service_start(struct rcm_record_lookup *lookup, struct port_query *p
 {
 	const struct rcm_sa_client *client = &lookup->paths.client;
 	struct rcm_sa_service_query query = {
-		.port = port->gid, .by_id = lookup->by_id, .by_name = !lookup->by_id,
+		.port = port->gid, .by_id = lookup->by_id, .by_name = lookup->by_name,
 		.service_id = lookup->service_id, .deadline = lookup->paths.deadline,
 	};
 	int ret;
 
 	if (query.by_name)
 		memcpy(query.service_name, lookup->service, sizeof(query.service_name));
+	if (lookup->listing) {
+		query.by_gid = lookup->listed.by_gid;
+		query.gid = lookup->listed.gid;
+		query.by_pkey = lookup->listed.by_pkey;
+		query.pkey = lookup->listed.pkey;
+		query.most = RCM_LISTED_MAX;
+	}
 	ret = client->ops->service(client->sa, &query, service_answered, port, &port->query);
 	if (ret)
 		note_failure(lookup, ret, NULL);
 	else
 		lookup->pending++;
-}
-
-static uint64_t backend_deadline(const struct rcm_request *request, uint64_t now)
-{
-	uint64_t deadline = request->deadline;
-
-	return deadline && deadline - now > 2 * AHEAD_NS ? deadline - AHEAD_NS : deadline;
 }
 
 /* The GIDs to ask through: the one given, or every active InfiniBand port's. How many, or -errno. */
@@ -248,11 +249,15 @@ static int record_lookup_new(struct rcm_flight *flight, const struct rcm_request
 	lookup->by_id = request->by_id;
 	lookup->service_id = request->service_id;
 	lookup->accept = rcm_accept_get(request->accept);
-	rcm_found_init(&lookup->found);
+	lookup->listing = request->listing;
+	if (request->listing)
+		lookup->listed = *request->listing;
+	rcm_found_init(&lookup->found, lookup->listing ? &lookup->listed : NULL);
 	lookup->paths = (struct rcm_paths){ .client = *client, .traffic_class = request->traffic_class,
-					    .deadline = backend_deadline(request, engine->loop.now),
+					    .deadline = rcm_request_backend_deadline(request, engine->loop.now),
 					    .changed = paths_changed, .hosts = &engine->sa_hosts };
-	if (!request->by_id)
+	lookup->by_name = request->listing ? request->service != NULL : !request->by_id;
+	if (lookup->by_name)
 		snprintf(lookup->service, sizeof(lookup->service), "%s", request->service);
 	lookup->ports = (unsigned)ports;
 	for (int i = 0; i < ports; i++)

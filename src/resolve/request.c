@@ -37,6 +37,16 @@ void rcm_step_write(unsigned number, enum rcm_step step, const char *format, ...
 	rcm_log_write(RCM_LOG_TRACE, "request %u: %s (%s)", number, step_texts[step], detail);
 }
 
+/* By how much. */
+#define AHEAD_NS RCM_NS_PER_MS
+
+uint64_t rcm_request_backend_deadline(const struct rcm_request *request, uint64_t now)
+{
+	uint64_t deadline = request->deadline;
+
+	return deadline && deadline - now > 2 * AHEAD_NS ? deadline - AHEAD_NS : deadline;
+}
+
 static uint64_t request_deadline(const struct rcm_question *question)
 {
 	uint32_t ms = question->deadline_ms;
@@ -64,7 +74,10 @@ static const char *text_keep(char **at, const char *text, size_t len)
 
 static void key_make_for(struct rcm_request *request, const struct rcm_question *question)
 {
-	if (rcm_request_is_sa(request))
+	if (request->listing)
+		request->key_len = rcm_key_listing(request->key, request->listing, &question->hints, question->service,
+						   &question->port, question->sa, question->accept);
+	else if (rcm_request_is_sa(request))
 		request->key_len = rcm_key_service(request->key, &question->hints, question->service,
 						   &question->port, question->traffic_class, question->sa,
 						   question->accept);
@@ -92,9 +105,23 @@ static void service_take(struct rcm_request *request, const char *service)
 /* Bytes of its key at most. */
 static size_t key_room(const struct rcm_question *question, size_t node_len)
 {
+	if (question->listing)
+		return RCM_KEY_LISTING_MAX + rcm_accept_size(question->accept);
 	if (question->hints.flags & RAI_SA)
 		return RCM_KEY_SERVICE_MAX + rcm_accept_size(question->accept);
 	return node_len + 3;
+}
+
+/* Few are such, and others shall not be the larger for it. */
+static int listing_copy(const struct rcm_listing *from, struct rcm_listing **ret_listing)
+{
+	*ret_listing = from ? malloc(sizeof(*from)) : NULL;
+	if (!from)
+		return 0;
+	if (!*ret_listing)
+		return -ENOMEM;
+	**ret_listing = *from;
+	return 0;
 }
 
 int rcm_request_new(const struct rcm_question *question, struct rcm_request **ret_request)
@@ -103,18 +130,26 @@ int rcm_request_new(const struct rcm_question *question, struct rcm_request **re
 	size_t service_len = text_size(question->service, RCM_SERVICE_TEXT_MAX);
 	size_t key_max = key_room(question, node_len);
 	bool in_key = question->node && !(question->hints.flags & RAI_SA);
+	struct rcm_listing *listing;
 	struct rcm_request *request;
 	char *at;
+	int ret;
 
+	ret = listing_copy(question->listing, &listing);
+	if (ret)
+		return ret;
 	request = malloc(sizeof(*request) + key_max + (in_key ? 0 : node_len) + service_len);
-	if (!request)
+	if (!request) {
+		free(listing);
 		return -ENOMEM;
+	}
 	*request = (struct rcm_request){
 		.refs = 2,
-		.flags = question->hints.flags, .family = question->hints.family,
-		.socket_type = question->hints.socket_type,
+		.flags = question->hints.flags, .family = (uint16_t)question->hints.family,
+		.socket_type = (uint8_t)question->hints.socket_type,
 		.by_id = question->hints.by_id, .service_id = question->hints.service_id,
 		.port_gid = question->port, .traffic_class = question->traffic_class, .sa = question->sa,
+		.listing = listing,
 		.fresh = question->fresh, .source = question->source, .deadline = request_deadline(question),
 	};
 	request->accept = rcm_accept_get(question->accept);
@@ -138,5 +173,6 @@ void rcm_request_unref(struct rcm_request *request)
 		return;
 	rcm_answer_put(request->answer);
 	rcm_accept_put(request->accept);
+	free(request->listing);
 	free(request);
 }

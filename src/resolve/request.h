@@ -43,22 +43,25 @@ struct rcm_request {
 	atomic_uint refs;			/* the caller's and the engine's */
 	atomic_bool cancelled;
 	bool rests;				/* under the engine's box: the parent's of a fork, not started again */
-	enum rcm_request_state state;		/* from here on the engine's, once posted */
+	uint16_t port;				/* host order; the engine's, as all from here on, once posted */
+	enum rcm_request_state state;
 	unsigned number;			/* as traces know it */
-	uint16_t port;				/* host order */
 	bool fresh;
 	bool settled;				/* when it was asked, the host's files were those in force */
 	bool service_is_name;			/* its port is to be looked up */
+	bool by_id;				/* of its hints what the engine needs: this, */
+	uint8_t traffic_class;
+	uint8_t socket_type;			/* this, */
+	uint16_t family;			/* this, */
 	enum rcm_dns_source source;
+	int flags;				/* this, */
 	rcm_outcome_fn *done;
 	void *arg;
 	uint64_t deadline;			/* ns; 0: none */
-	int flags, family, socket_type;	/* of its hints what the engine needs, with by_id and service_id */
-	bool by_id;
-	uint8_t traffic_class;
-	uint64_t service_id;
+	uint64_t service_id;			/* and this */
 	struct rcm_gid port_gid;
 	const struct rcm_sa_ops *sa;
+	struct rcm_listing *listing;		/* its own; NULL: none */
 	struct rcm_accept *accept;		/* a reference; NULL: all */
 	STAILQ_ENTRY(rcm_request) queued;	/* posted, backlog or ended */
 	STAILQ_ENTRY(rcm_request) cancels;
@@ -85,6 +88,10 @@ static inline bool rcm_request_is_sa(const struct rcm_request *request)
 
 /* A question as a request, with two references: 0 or -ENOMEM. Any thread. */
 int rcm_request_new(const struct rcm_question *question, struct rcm_request **ret_request);
+
+/* When a back end gives up: somewhat before the request's own deadline, so that it is the one to say why. ns; 0:
+ * never. */
+uint64_t rcm_request_backend_deadline(const struct rcm_request *request, uint64_t now);
 
 /* Gives a reference back. Any thread. */
 void rcm_request_unref(struct rcm_request *request);

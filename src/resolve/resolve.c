@@ -50,7 +50,8 @@ int rcm_request_start(const struct rcm_question *question, rcm_outcome_fn *done,
 	request->engine = engine;
 	*ret_request = request;
 	rcm_stats_count(&engine->stats, RCM_COUNT_STARTED);
-	rcm_step_trace(number, RCM_STEP_POSTED, "%s", request->node ? request->node : request->service);
+	rcm_step_trace(number, RCM_STEP_POSTED, "%s", request->node ? request->node :
+						      request->service ? request->service : "services");
 	rcm_engine_post(engine, request);
 	return 0;
 }

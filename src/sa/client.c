@@ -156,7 +156,8 @@ static void client_service_done(struct rcm_link_txn *txn, const struct rcm_txn_o
 {
 	struct rcm_sa_query *query = rcm_container(txn, struct rcm_sa_query, txn);
 	struct rcm_sa_service_record *records = NULL;
-	size_t count = outcome->answer.count < RCM_RESULTS_MAX ? outcome->answer.count : RCM_RESULTS_MAX;
+	size_t most = query->service.most ? query->service.most : RCM_RESULTS_MAX;
+	size_t count = outcome->answer.count < most ? outcome->answer.count : most;
 	struct rcm_sa_answer answer = { .count = (unsigned)count, .total = (unsigned)outcome->answer.count };
 
 	if (outcome->status) {
@@ -256,7 +257,7 @@ static int client_service(struct rcm_sa *sa, const struct rcm_sa_service_query *
 	query->service = *q;
 	rcm_wire_ask_service(q, query->txn.txn.mad);
 	/* Who asks for a record that is its own has to know at once that a new SM doesn't have it. */
-	query->txn.txn.renews = !q->by_place;
+	query->txn.txn.renews = !(q->by_id && q->by_gid && q->by_pkey);
 	*ret_query = query;
 	rcm_link_ask(link, &query->txn, q->deadline, client_service_done);
 	return 0;

@@ -34,17 +34,18 @@ int rcm_sa_port_by_gid(const struct rcm_gid *gid, struct rcm_sa_port *ret_port);
  * count. Any thread; a file for each P_Key of the port. */
 bool rcm_sa_port_is_full_member(const struct rcm_gid *gid, uint16_t pkey);
 
-/* Which service records: by id, by name, or both (then both must match). IBTA 15.2.5.14. */
+/* Which service records: by any of these, or by none; all that are given must match. IBTA 15.2.5.14. */
 struct rcm_sa_service_query {
 	struct rcm_gid port;		/* GID of the local port to ask through */
 	bool by_id, by_name;
 	uint64_t service_id;		/* host order */
 	char service_name[64];		/* zero-padded */
-	bool by_place;			/* and of that GID and P_Key: with its id there is one such record at most */
+	bool by_gid, by_pkey;		/* and of that GID, of that P_Key; with an id: one record at most */
 	struct rcm_gid gid;
-	uint16_t pkey;
+	uint16_t pkey;			/* all 16 bits of it */
 	bool by_key;			/* and with that ServiceKey, which no answer shows */
 	uint8_t key[16];
+	unsigned most;			/* records in the answer; 0: RCM_RESULTS_MAX */
 	uint64_t deadline;		/* ns of rcm_clock_now(); 0: none */
 };
 
@@ -72,6 +73,8 @@ struct rcm_sa_service_record {
 struct rcm_sa_publication {
 	struct rcm_gid port;		/* GID of the local port to ask through */
 	bool remove;
+	bool loose;			/* to remove: without saying that its P_Key counts, by which an SA may look
+					 * whether its port is there still */
 	struct rcm_sa_service_record record;
 	uint8_t key[16];		/* ServiceKey */
 	uint64_t deadline;
@@ -83,7 +86,7 @@ struct rcm_sa_answer {
 	uint16_t mad_status;		/* as the SA sent it, host order; 0 where it didn't answer */
 	bool late;			/* a failure for want of time alone */
 	unsigned count;			/* records in the array below */
-	unsigned total;			/* records the SA sent: more than count where cut to RCM_RESULTS_MAX */
+	unsigned total;			/* records the SA sent: more than count where it was cut */
 	const struct rcm_sa_service_record *services;	/* service(): in the SA's order */
 	const uint8_t (*paths)[64];	/* path(): PathRecords as on the wire (struct ibv_path_record) */
 	const char *text;		/* failures: which step failed and why, or NULL */

@@ -58,14 +58,15 @@ void rcm_wire_ask(enum rcm_wire_method method, enum rcm_wire_attribute attribute
 
 void rcm_wire_ask_service(const struct rcm_sa_service_query *query, uint8_t mad[RCM_MAD_SIZE])
 {
-	uint64_t mask = (query->by_id ? SERVICE_ID : 0) | (query->by_place ? SERVICE_GID | SERVICE_PKEY : 0) |
-			(query->by_key ? SERVICE_KEY : 0) | (query->by_name ? SERVICE_NAME : 0);
+	uint64_t mask = (query->by_id ? SERVICE_ID : 0) | (query->by_gid ? SERVICE_GID : 0) |
+			(query->by_pkey ? SERVICE_PKEY : 0) | (query->by_key ? SERVICE_KEY : 0) |
+			(query->by_name ? SERVICE_NAME : 0);
 	struct rcm_writer w = header_write(mad, RCM_SA_GET_TABLE, RCM_SA_SERVICE_RECORD, mask);
 	static const struct rcm_gid none;
 
 	rcm_write_u64(&w, query->by_id ? query->service_id : 0);
-	rcm_write_bytes(&w, query->by_place ? query->gid.raw : none.raw, sizeof(none.raw));
-	rcm_write_u16(&w, query->by_place ? query->pkey : 0);
+	rcm_write_bytes(&w, query->by_gid ? query->gid.raw : none.raw, sizeof(none.raw));
+	rcm_write_u16(&w, query->by_pkey ? query->pkey : 0);
 	rcm_write_zeros(&w, 2 + 4);		/* reserved, lease */
 	rcm_write_bytes(&w, query->by_key ? query->key : none.raw, sizeof(query->key));
 	if (query->by_name)
@@ -79,6 +80,8 @@ void rcm_wire_publish(const struct rcm_sa_publication *publication, uint8_t mad[
 	uint64_t mask = SERVICE_PLACE | SERVICE_KEY;
 	struct rcm_writer w;
 
+	if (publication->loose)
+		mask &= ~(uint64_t)SERVICE_PKEY;
 	if (!publication->remove)
 		mask |= SERVICE_LEASE | SERVICE_NAME | SERVICE_DATA;
 	w = header_write(mad, publication->remove ? RCM_SA_DELETE : RCM_SA_SET, RCM_SA_SERVICE_RECORD, mask);
@@ -270,8 +273,9 @@ bool rcm_wire_service_matches(const struct rcm_sa_service_query *query, const ui
 
 	if (query->by_id && rcm_read_u64(&r) != query->service_id)
 		return false;
-	if (query->by_place && (memcmp(bytes + AT_SERVICE_GID, query->gid.raw, sizeof(query->gid.raw)) != 0 ||
-				u16_at(bytes, AT_SERVICE_PKEY) != query->pkey))
+	if (query->by_gid && memcmp(bytes + AT_SERVICE_GID, query->gid.raw, sizeof(query->gid.raw)) != 0)
+		return false;
+	if (query->by_pkey && u16_at(bytes, AT_SERVICE_PKEY) != query->pkey)
 		return false;
 	return !query->by_name || !memcmp(bytes + AT_SERVICE_NAME, query->service_name, sizeof(query->service_name));
 }

@@ -29,6 +29,7 @@ struct rcm_answer {
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static TAILQ_HEAD(, rcm_request) requests = TAILQ_HEAD_INITIALIZER(requests);
 static struct rcm_question asked;
+static struct rcm_listing listing;
 static char node[512], service[128];
 static int refusal;
 static bool is_immediate, holds_cancels, no_memory;
@@ -93,6 +94,8 @@ const struct rcm_question *rcm_fake_engine_question(void)
 static void remember(const struct rcm_question *question)
 {
 	asked = *question;
+	listing = question->listing ? *question->listing : (struct rcm_listing){ 0 };
+	asked.listing = question->listing ? &listing : NULL;
 	asked.node = question->node ? strncpy(node, question->node, sizeof(node) - 1) : NULL;
 	asked.service = question->service ?
 			strncpy(service, question->service, sizeof(service) - 1) : NULL;

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "base/container.h"
+#include "base/limits.h"
 #include "loop/timer.h"
 
 enum { STEPS_MAX = 128 };
@@ -81,12 +82,15 @@ static void answer(struct rcm_timer *timer)
 
 static bool fits(const struct rcm_fake_sa_step *step, const struct rcm_fake_sa_step *want)
 {
-	if (step->path != want->path || step->port != want->port)
+	if (step->path != want->path || step->port != want->port || step->remove != want->remove ||
+	    step->listing != want->listing || step->loose != want->loose)
 		return false;
 	if (step->path)
 		return step->to_all == want->to_all && (step->to_all || step->dgid == want->dgid) &&
 		       step->pkey == want->pkey && (!step->id || step->id == want->id) &&
 		       step->traffic_class == want->traffic_class;
+	if (step->gid != want->gid || step->pkey != want->pkey)
+		return false;
 	return step->name ? want->name && !strcmp(step->name, want->name) : !want->name && step->id == want->id;
 }
 
@@ -152,11 +156,27 @@ static int fake_service(struct rcm_sa *sa, const struct rcm_sa_service_query *qu
 {
 	struct rcm_fake_sa_step want = {
 		.port = query->port.raw[15], .name = query->by_name ? query->service_name : NULL,
-		.id = query->by_id ? query->service_id : 0,
+		.id = query->by_id ? query->service_id : 0, .listing = query->most == RCM_LISTED_MAX,
+		.gid = query->by_gid ? query->gid.raw[15] : 0, .pkey = query->by_pkey ? query->pkey : 0,
 	};
 
 	pthread_mutex_lock(&lock);
 	last_deadline = query->deadline;
+	pthread_mutex_unlock(&lock);
+	return ask(sa, &want, done, arg, ret_query);
+}
+
+static int fake_publish(struct rcm_sa *sa, const struct rcm_sa_publication *publication, rcm_sa_done_fn *done,
+			void *arg, struct rcm_sa_query **ret_query)
+{
+	struct rcm_fake_sa_step want = {
+		.port = publication->port.raw[15], .remove = publication->remove, .loose = publication->loose,
+		.id = publication->record.id, .gid = publication->record.gid.raw[15],
+		.pkey = publication->record.pkey,
+	};
+
+	pthread_mutex_lock(&lock);
+	last_deadline = publication->deadline;
 	pthread_mutex_unlock(&lock);
 	return ask(sa, &want, done, arg, ret_query);
 }
@@ -195,7 +215,7 @@ static void fake_close(struct rcm_sa *sa)
 }
 
 const struct rcm_sa_ops rcm_fake_sa = {
-	.name = "fake", .open = fake_open, .service = fake_service, .path = fake_path, .cancel = fake_cancel,
+	.name = "fake", .open = fake_open, .service = fake_service, .path = fake_path, .publish = fake_publish, .cancel = fake_cancel,
 	.stats = fake_stats, .close = fake_close, .abandon = fake_close,
 };
 

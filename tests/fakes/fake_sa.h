@@ -18,10 +18,13 @@ struct rcm_fake_sa_step {
 	uint8_t port;			/* through this port */
 	uint8_t dgid;			/* path: to this port */
 	bool to_all;			/* path: to all there are */
-	uint16_t pkey;			/* path */
+	uint16_t pkey;			/* path; services, 0: any */
 	const char *name;		/* services: by this name; NULL: by id */
 	uint64_t id;			/* services by id; path: of that service, 0: of any */
 	uint8_t traffic_class;		/* path */
+	bool listing;			/* services: as many as can be listed, */
+	uint8_t gid;			/* of this GID; 0: of any */
+	bool remove, loose;		/* of the record of that GID, id and P_Key, told that its P_Key counts or not */
 
 	/* What is done. */
 	int start;			/* not 0: what the call returns */

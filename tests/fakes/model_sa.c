@@ -125,7 +125,7 @@ static void look_up(const struct rcm_sa_service_query *q, struct rcm_sa_answer *
 	struct rcm_model_record *found = at_place(q->service_id, &q->gid, q->pkey);
 
 	rcm_model_gets++;
-	assert_true(q->by_id && q->by_place);
+	assert_true(q->by_id && q->by_gid && q->by_pkey);
 	if (found && q->by_key && memcmp(found->key, q->key, sizeof(q->key)) != 0)
 		found = NULL;
 	if (found)

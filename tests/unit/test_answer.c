@@ -14,7 +14,7 @@ static void test_answer_new_is_empty_and_owns_its_text(void **state)
 	struct rcm_answer *answer;
 
 	(void)state;
-	assert_int_equal(rcm_answer_new_services(2, text, &answer), 0);
+	assert_int_equal(rcm_answer_new_services(2, 4, text, &answer), 0);
 	text[0] = 'X';
 	assert_string_equal(answer->text, "canon.example");
 	assert_int_equal(answer->count, 2);

@@ -491,7 +491,7 @@ static void test_client_deleting_what_is_not_there_is_enoent(void **state)
 static void test_client_says_at_once_that_a_new_sm_lacks_a_record_of_the_asker(void **state)
 {
 	struct rcm_sa_service_query q = {
-		.port = port_gid(1), .by_id = true, .service_id = 7, .by_place = true, .gid = port_gid(1), .pkey = 0xffff,
+		.port = port_gid(1), .by_id = true, .service_id = 7, .by_gid = true, .by_pkey = true, .gid = port_gid(1), .pkey = 0xffff,
 		.deadline = rcm_clock_now() + 4 * RCM_NS_PER_S,
 	};
 	struct rcm_fake_sent sent;

@@ -110,6 +110,32 @@ static void test_key_of_the_longest_service_name_fits(void **state)
 	assert_int_equal(rcm_key_service(a, &s.hints, s.name, &s.port, 0, NULL, NULL), 20 + sizeof(void *) + 63);
 }
 
+static void test_key_of_a_listing_tells_all_that_is_asked_apart(void **state)
+{
+	const struct rcm_listing listings[] = {
+		{ .by_gid = false }, { .by_gid = true, .gid = { { 1 } } }, { .by_gid = true, .gid = { { 2 } } },
+		{ .by_pkey = true, .pkey = 1 }, { .by_pkey = true, .pkey = 2 },
+		{ .remove = true, .by_gid = true, .by_pkey = true, .pkey = 1, .gid = { { 1 } } },
+		{ .by_gid = true, .by_pkey = true, .pkey = 1, .gid = { { 1 } } },
+	};
+	const struct rcm_hints hints[] = { { 0 }, { .by_id = true, .service_id = 1 }, { .by_id = true, .service_id = 2 } };
+	char longest[65] = "";
+	const char *names[] = { NULL, "", "a", longest };
+	enum { L = sizeof(listings) / sizeof(*listings), H = 3, N = 4, ALL = L * H * N };
+	static uint8_t keys[ALL][RCM_KEY_LISTING_MAX];
+	static unsigned lens[ALL];
+	const struct rcm_gid port = { { 9 } };
+
+	(void)state;
+	memset(longest, 'x', 64);
+	for (unsigned i = 0; i < ALL; i++) {
+		lens[i] = rcm_key_listing(keys[i], &listings[i % L], &hints[i / L % H], names[i / L / H], &port, NULL, NULL);
+		assert_true(lens[i] <= RCM_KEY_LISTING_MAX);
+		for (unsigned j = 0; j < i; j++)
+			assert_false(lens[i] == lens[j] && !rcm_key_compare(keys[i], keys[j], lens[i]));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -118,6 +144,7 @@ int main(void)
 		cmocka_unit_test(test_key_of_a_service_tells_name_port_route_and_client_apart),
 		cmocka_unit_test(test_key_of_a_service_id_is_its_number_however_written),
 		cmocka_unit_test(test_key_of_the_longest_service_name_fits),
+		cmocka_unit_test(test_key_of_a_listing_tells_all_that_is_asked_apart),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

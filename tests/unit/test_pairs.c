@@ -339,6 +339,16 @@ static int call_service_unregister(void)
 	return rai_service_unregister(id, 1);
 }
 
+static int call_service_list(void)
+{
+	return rai_service_list(id, NULL);
+}
+
+static int call_service_remove(void)
+{
+	return rai_service_remove(id, &(struct rai_service_record){ .id = 1, .gid = { 0xfe, 0x80, [15] = 1 } });
+}
+
 static int call_write_cm_event(void)
 {
 	return rdma_write_cm_event(id, RDMA_CM_EVENT_USER, 0, 0);
@@ -385,7 +395,7 @@ static const struct call calls[] = {
 	CALL(create_srq_ex), WITH(destroy_srq, srq), WITH(destroy_ep, qp), CALL(join_multicast),
 	CALL(join_multicast_ex), WITH(leave_multicast, group), CALL(set_local_ece), CALL(get_remote_ece),
 	CALL(resolve_addrinfo), CALL(query_addrinfo), CALL(cancel), CALL(service_register),
-	CALL(service_unregister), CALL(write_cm_event), CALL(get_src_port),
+	CALL(service_unregister), CALL(service_list), CALL(service_remove), CALL(write_cm_event), CALL(get_src_port),
 	CALL(get_dst_port),
 	WITH(listen, request),
 };

@@ -65,7 +65,7 @@ static int sa_publish(struct rcm_sa *client, const struct rcm_sa_publication *pu
 static int sa_service(struct rcm_sa *client, const struct rcm_sa_service_query *query, rcm_sa_done_fn *done, void *arg,
 		      struct rcm_sa_query **ret_query)
 {
-	if (!query->by_place)
+	if (!query->by_gid)
 		return rcm_fake_sa.service(client, query, done, arg, ret_query);
 	return errand_start(-ENOENT, done, arg, ret_query);
 }

@@ -623,6 +623,63 @@ static void test_record_answers_are_kept_where_configured(void **state)
 	assert_int_equal(status, 0);
 }
 
+/* The kernel's client gives records that weren't asked for: they are left out. */
+static void test_listing_has_the_records_that_were_asked_for_by_gid_without_paths(void **state)
+{
+	static const struct rcm_listing listing = { .by_pkey = true, .pkey = 0x8001 };
+	struct rcm_sa_service_record nameless = RECORD(5, 9), foreign = RECORD(4, 9);
+	static struct rcm_fake_sa_step script[] = {
+		{ .port = 1, .listing = true, .pkey = 0x8001, .count = 4, .total = 4 },
+	};
+
+	(void)state;
+	nameless.name[0] = 0;
+	foreign.pkey = 0x8002;
+	memcpy(script[0].services, (struct rcm_sa_service_record[]) { RECORD(6, 1), nameless, RECORD(5, 1), foreign },
+	       sizeof(script[0].services));
+	rcm_fake_sa_script(script, 1);
+	question.service = NULL;
+	question.listing = &listing;
+	question.hints = (struct rcm_hints){ .flags = RAI_SA | RAI_NOROUTE, .listing = true };
+	assert_int_equal(ask(), 0);
+	assert_int_equal(asker.outcome.arg, 3);
+	assert_null(list->ai_dst_canonname);
+	assert_null(list->ai_route);
+	assert_int_equal(last_byte(list->ai_dst_addr), 5);
+	assert_int_equal(be64toh(ib(list->ai_dst_addr)->sib_sid), 1);
+	assert_string_equal(rcm_addrinfo_service(list)->name, "storage");
+	assert_int_equal(be64toh(ib(list->ai_next->ai_dst_addr)->sib_sid), 9);
+	assert_string_equal(rcm_addrinfo_service(list->ai_next)->name, "");
+	assert_int_equal(last_byte(list->ai_next->ai_next->ai_dst_addr), 6);
+	assert_null(list->ai_next->ai_next->ai_next);
+}
+
+static void test_listing_by_name_id_and_gid_asks_for_all_of_them(void **state)
+{
+	const struct rcm_listing listing = { .by_gid = true, .gid = rcm_fake_sa_gid(5) };
+
+	(void)state;
+	SCRIPT({ .port = 1, .listing = true, .name = "storage", .id = 7, .gid = 5, .status = -ENOENT, .mad_status = 0x0300,
+		 .text = "none" });
+	question.listing = &listing;
+	question.hints = (struct rcm_hints){ .flags = RAI_SA | RAI_NOROUTE, .listing = true, .by_id = true, .service_id = 7 };
+	assert_int_equal(ask(), -ENOENT);
+	assert_string_equal(asker.outcome.text, "service storage at the SA: none");
+}
+
+static void test_listing_without_a_name_that_fails_says_so_in_words(void **state)
+{
+	static const struct rcm_listing listing;
+
+	(void)state;
+	SCRIPT({ .port = 1, .listing = true, .status = -ETIMEDOUT, .text = "silent" });
+	question.service = NULL;
+	question.listing = &listing;
+	question.hints = (struct rcm_hints){ .flags = RAI_SA | RAI_NOROUTE, .listing = true };
+	assert_int_equal(ask(), -ETIMEDOUT);
+	assert_string_equal(asker.outcome.text, "services at the SA: silent");
+}
+
 int main(int argc, char **argv)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -660,6 +717,9 @@ int main(int argc, char **argv)
 		T(test_record_lookup_that_ended_for_want_of_time_is_asked_on_by_others),
 		T(test_record_lookup_cancelled_cancels_all_its_queries),
 		T(test_record_answers_are_kept_where_configured),
+		T(test_listing_has_the_records_that_were_asked_for_by_gid_without_paths),
+		T(test_listing_by_name_id_and_gid_asks_for_all_of_them),
+		T(test_listing_without_a_name_that_fails_says_so_in_words),
 	};
 
 	rcm_fake_time_use();

@@ -319,7 +319,7 @@ static void test_wire_question_for_a_place_and_key_has_both_and_matches_that_pla
 {
 	struct rcm_sa_publication p = a_publication();
 	struct rcm_sa_service_query q = {
-		.by_id = true, .service_id = p.record.id, .by_place = true, .gid = p.record.gid, .pkey = 0x8001, .by_key = true,
+		.by_id = true, .service_id = p.record.id, .by_gid = true, .by_pkey = true, .gid = p.record.gid, .pkey = 0x8001, .by_key = true,
 	};
 	uint8_t mad[RCM_MAD_SIZE], set[RCM_MAD_SIZE], *record = set + RCM_SA_HEADER_SIZE;
 
