@@ -287,7 +287,8 @@ static void device_drop(struct rcm_link *link, bool lost)
 static void device_lost(struct rcm_link *link, int cause)
 {
 	rcm_info("sa: lost %s/%u: %s", link->way.port.device, link->way.port.number, strerrordesc_np(-cause));
-	device_drop(link, true);
+	/* An answer that can't be read past is no fault of the device's, and counts against nobody else. */
+	device_drop(link, cause != -EMSGSIZE);
 }
 
 static void link_idle(struct rcm_timer *timer)

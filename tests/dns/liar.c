@@ -40,11 +40,16 @@
  *   badvers[-X]	an EDNS version that isn't spoken, to who sends EDNS; as live to others
  *   othertype[-X]	a record of the other family
  *   badlength[-X]	a record whose length is one too many
+ *   rcode-N[-X]	response code N
+ *   shuffle-N[-X]	as live, up to N ms late, so that answers come in another order
+ *   uncalled-N[-X]	as live, behind N answers to questions that nobody asked
+ *   stall[-X]		truncated, and nothing over TCP, whose connections stay open
+ *   stuck[-X]		truncated, and over TCP half of the answer, nothing more, the connection stays open
  *   junk[-X]		truncated, and over TCP an empty message and rubbish in front of the answer
  *   chaos-N		one of all these, the same for the same N, and maybe some octets changed or cut off
  *   count-N		A 10.x.y.z: the number of questions before this one (of TCP: connections)
  *
- * Anything else is answered as live. SIGTERM ends it.
+ * Anything else is answered as live, with the TTL that RAI_LIAR_TTL in the environment says (60 s). SIGTERM ends it.
  */
 #include <arpa/inet.h>
 #include <arpa/nameser.h>
@@ -90,6 +95,7 @@ static uint8_t dropped[DROP_SLOTS];
 static uint8_t ports[1 << 16];		/* questions for "once" from each */
 static uint32_t asked;
 static int elsewhere;			/* a socket of another address */
+static uint32_t usual_ttl = 60;
 
 static uint64_t now_ms(void)
 {
@@ -169,9 +175,9 @@ static void add_many(struct answer *a, const struct question *q, unsigned count)
 		v6[14] = (uint8_t)(i >> 8);
 		v6[15] = (uint8_t)i;
 		if (q->type == ns_t_a)
-			add_record(a, ns_t_a, 60, (const uint8_t[]){ 10, 9, v6[14], v6[15] }, 4);
+			add_record(a, ns_t_a, usual_ttl, (const uint8_t[]){ 10, 9, v6[14], v6[15] }, 4);
 		else
-			add_record(a, ns_t_aaaa, 60, v6, sizeof(v6));
+			add_record(a, ns_t_aaaa, usual_ttl, v6, sizeof(v6));
 	}
 }
 
@@ -208,7 +214,7 @@ static void add_chained(struct answer *a, unsigned i)
 
 static void add_alias(struct answer *a, unsigned from, unsigned to)
 {
-	static const uint8_t fixed[] = { 0, ns_t_cname, 0, ns_c_in, 0, 0, 0, 60, 0 };
+	const uint8_t fixed[] = { 0, ns_t_cname, 0, ns_c_in, 0, 0, 0, (uint8_t)usual_ttl, 0 };
 	size_t size;
 
 	add_chained(a, from);
@@ -224,7 +230,7 @@ static void add_chain(struct answer *a, const struct question *q, unsigned count
 {
 	const uint8_t data[16] = { 0x20, 0x01, 0x0d, 0xb8, [15] = 5 };
 	const uint8_t size = q->type == ns_t_a ? 4 : 16;
-	const uint8_t fixed[] = { 0, (uint8_t)q->type, 0, ns_c_in, 0, 0, 0, 60, 0, size };
+	const uint8_t fixed[] = { 0, (uint8_t)q->type, 0, ns_c_in, 0, 0, 0, (uint8_t)usual_ttl, 0, size };
 
 	count = count < 25 ? count : 25;
 	add_chained(a, count);
@@ -296,6 +302,11 @@ static bool lie_by_rcode(struct answer *a, const uint8_t *msg, const struct ques
 		start(a, msg, q, rcodes[i].rcode);
 		return true;
 	}
+	n = rest_of(how, "rcode");
+	if (n) {
+		start(a, msg, q, strtoul(n, NULL, 10) & 0xf);
+		return true;
+	}
 	n = rest_of(how, "soa");
 	if (n) {
 		start(a, msg, q, ns_r_nxdomain);
@@ -340,7 +351,7 @@ static void lie_by_form(struct answer *a, const struct question *q, const char *
 	} else if (rest_of(how, "badlength")) {
 		a->bytes[q->end + 11]++;
 	} else if (!q->tcp && (rest_of(how, "pieces") || rest_of(how, "hangup") || rest_of(how, "half") ||
-			       rest_of(how, "junk"))) {
+			       rest_of(how, "junk") || rest_of(how, "stall") || rest_of(how, "stuck"))) {
 		a->len = q->end;
 		a->bytes[2] |= 0x02;
 		a->bytes[7] = 0;
@@ -385,7 +396,7 @@ static bool lie(struct answer *a, const uint8_t *msg, struct question *q)
 {
 	const char *how = q->label, *n;
 	bool chaos = (n = rest_of(how, "chaos"));
-	uint32_t ttl = 60, seed = 0;
+	uint32_t ttl = usual_ttl, seed = 0;
 
 	if (chaos)
 		how = choose(n, q->type, &seed);
@@ -410,6 +421,8 @@ static bool lie(struct answer *a, const uint8_t *msg, struct question *q)
 	start(a, msg, q, ns_r_noerror);
 	if ((n = rest_of(how, "delay")))
 		a->due_ms += strtoul(n, NULL, 10) + 1;	/* no less: now_ms() cuts off */
+	if ((n = rest_of(how, "shuffle")))
+		a->due_ms += (q->hash ^ q->hash >> 16) % (uint32_t)strtoul(n, NULL, 10);
 	if ((n = rest_of(how, "ttl")))
 		ttl = (uint32_t)strtoul(n, NULL, 10);
 	if (rest_of(how, "count"))
@@ -435,11 +448,27 @@ static bool lie(struct answer *a, const uint8_t *msg, struct question *q)
 	return true;
 }
 
+/* In front of an answer: as many under ids that were not asked under, or not for this. */
+static void send_uncalled(int fd, struct answer *a, unsigned long count)
+{
+	uint8_t id[2] = { a->bytes[0], a->bytes[1] };
+
+	for (unsigned long i = 1; i <= count; i++) {
+		a->bytes[0] = (uint8_t)(id[0] + i);
+		a->bytes[1] = (uint8_t)(id[1] ^ i);
+		sendto(fd, a->bytes, a->len, 0, (struct sockaddr *)&a->to, a->to_len);
+	}
+	memcpy(a->bytes, id, sizeof(id));
+}
+
 static void send_due(int fd)
 {
 	struct answer *a;
+	const char *n;
 
 	while ((a = TAILQ_FIRST(&late)) && a->due_ms <= now_ms()) {
+		if ((n = rest_of(a->how, "uncalled")))
+			send_uncalled(fd, a, strtoul(n, NULL, 10));
 		for (int i = 0; i <= !!rest_of(a->how, "twice"); i++)
 			sendto(rest_of(a->how, "elsewhere") ? elsewhere : fd, a->bytes, a->len, 0, (struct sockaddr *)&a->to, a->to_len);
 		TAILQ_REMOVE(&late, a, entry);
@@ -483,6 +512,15 @@ static void serve_udp(int fd)
 	keep_late(a);
 }
 
+/* Until the other side closes the connection. */
+static void wait_for_end(int fd)
+{
+	uint8_t ignored[QUESTION_MAX];
+
+	while (recv(fd, ignored, sizeof(ignored), 0) > 0)
+		;
+}
+
 /* One question and its answer; returns false at the end of the connection. */
 static bool serve_stream(int fd)
 {
@@ -502,15 +540,21 @@ static bool serve_stream(int fd)
 		return false;
 	length[0] = (uint8_t)(a.len >> 8);
 	length[1] = (uint8_t)a.len;
+	if (rest_of(a.how, "stall")) {
+		wait_for_end(fd);
+		return false;
+	}
 	if (rest_of(a.how, "junk"))
 		send(fd, "\0\0\0\5rubb", 8, MSG_NOSIGNAL), send(fd, "i", 1, MSG_NOSIGNAL);
 	send(fd, length, sizeof(length), MSG_MORE | MSG_NOSIGNAL);
 	piece = rest_of(a.how, "pieces") ? 1 : a.len;
-	if (rest_of(a.how, "half"))
+	if (rest_of(a.how, "half") || rest_of(a.how, "stuck"))
 		a.len /= 2;
 	for (size_t at = 0; at < a.len; at += piece)
 		send(fd, a.bytes + at, a.len - at < piece ? a.len - at : piece, MSG_NOSIGNAL);
-	return !rest_of(a.how, "hangup") && !rest_of(a.how, "half");
+	if (rest_of(a.how, "stuck"))
+		wait_for_end(fd);
+	return !rest_of(a.how, "stuck") && !rest_of(a.how, "hangup") && !rest_of(a.how, "half");
 }
 
 /* A process each: clients keep their connections, and delays must hold up nobody. */
@@ -557,6 +601,8 @@ int main(int argc, char **argv)
 
 	if (argc < 2)
 		errx(2, "usage: liar ADDRESS [PORT]");
+	if (getenv("RAI_LIAR_TTL"))
+		usual_ttl = (uint32_t)strtoul(getenv("RAI_LIAR_TTL"), NULL, 10);
 	signal(SIGCHLD, SIG_IGN);
 	fds[0].fd = open_socket(argv[1], port, SOCK_DGRAM);
 	elsewhere = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);

@@ -267,6 +267,34 @@ static void test_link_answer_that_is_too_large_fails_its_question_alone(void **s
 	assert_int_equal(statuses[1], 0);
 }
 
+/* Each closes the port, which is no fault of the device's. */
+static void test_link_answers_that_are_too_large_leave_the_others_their_time(void **state)
+{
+	enum { LARGE = 6 };
+	struct rcm_fake_sent sent;
+
+	(void)state;
+	for (unsigned i = 0; i <= LARGE; i++)
+		start(i, 4000);
+	for (unsigned i = 0; i < LARGE; i++) {
+		sent = rcm_fake_umad_sent();
+		while (rcm_fake_umad_unseen())
+			rcm_fake_umad_sent();
+		rcm_fake_umad.recv_ret = -EMSGSIZE;
+		rcm_fake_umad_bytes(&sent, sent.mad, 256);
+		turn();
+		rcm_fake_umad.recv_ret = 0;
+		assert_int_equal(heard, i + 1);
+		assert_int_equal(statuses[order[i]], -EIO);
+		pass_ms(1);
+	}
+	sent = rcm_fake_umad_sent();
+	answer(&sent);
+	turn();
+	assert_int_equal(heard, LARGE + 1);
+	assert_int_equal(statuses[order[LARGE]], 0);
+}
+
 static void test_link_without_questions_closes_its_port_and_opens_it_for_the_next(void **state)
 {
 	struct rcm_fake_sent sent;
@@ -379,6 +407,7 @@ int main(void)
 		TEST(test_link_whose_device_is_gone_fails_its_questions),
 		TEST(test_link_that_never_takes_a_question_gives_up),
 		TEST(test_link_answer_that_is_too_large_fails_its_question_alone),
+		TEST(test_link_answers_that_are_too_large_leave_the_others_their_time),
 		TEST(test_link_without_questions_closes_its_port_and_opens_it_for_the_next),
 		TEST(test_link_that_may_not_be_opened_is_eacces),
 		TEST(test_link_asks_its_sa_once_how_long_it_takes_where_an_answer_is_late),
