@@ -5,7 +5,7 @@ BUILD ?= build
 export BUILD PREFIX LIBDIR DESTDIR TIME
 # What root builds in a user's clone is the user's: every recipe goes through scripts/owned.
 
-.PHONY: all help deps check test fuzz check-vm check-arch demo bench bench-vm install uninstall dist clean
+.PHONY: all help deps check test fuzz check-vm check-arch demo bench bench-vm html install uninstall dist clean
 
 all:
 	@scripts/owned scripts/build
@@ -19,6 +19,7 @@ help:
 	@echo 'make check-vm    the tests in guests with Soft-RoCE'
 	@echo 'make check-arch  the unit tests on other processors, emulated'
 	@echo 'make bench       its speed; make bench-vm: in guests'
+	@echo 'make html        README, docs and manual as pages in build/html'
 	@echo 'make install     under PREFIX=/usr/local, with LIBDIR= and DESTDIR= where wanted'
 	@echo 'make uninstall   takes that away'
 	@echo 'make dist        the source release of what is committed, in build-dist/'
@@ -51,6 +52,10 @@ bench:
 
 bench-vm:
 	@scripts/owned bench/vm-run
+
+html:
+	@scripts/owned scripts/install-deps html
+	@scripts/owned scripts/html
 
 install:
 	@scripts/owned scripts/install
