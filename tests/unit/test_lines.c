@@ -3,10 +3,22 @@
 #include "dns/lines.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include "test.h"
+
+/* Where files may be large, the C library has it under another name. */
+FILE *__real_fopen64(const char *path, const char *mode);
+FILE *__wrap_fopen64(const char *path, const char *mode);
+static int open_errno;
+
+FILE *__wrap_fopen64(const char *path, const char *mode)
+{
+	errno = open_errno;
+	return open_errno ? NULL : __real_fopen64(path, mode);
+}
 
 static int join(char *line, void *arg)
 {
@@ -51,6 +63,24 @@ static void test_lines_of_what_is_no_file_are_none(void **state)
 	assert_string_equal(text, "");
 }
 
+/* One that is there for nobody counts as missing, as to glibc; what may be over in a moment is no reason to forget it. */
+static void test_lines_of_a_file_that_can_not_be_opened_are_none_or_an_error(void **state)
+{
+	static const struct { int error, ret; } all[] = {
+		{ ENOENT, 0 }, { EACCES, 0 }, { ENOTDIR, 0 }, { ELOOP, 0 },
+		{ EMFILE, -EMFILE }, { ENFILE, -ENFILE }, { ENOMEM, -ENOMEM },
+	};
+	char text[64] = "";
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(all) / sizeof(*all); i++) {
+		open_errno = all[i].error;
+		assert_int_equal(rcm_lines_each("/etc/passwd", join, text), all[i].ret);
+	}
+	open_errno = 0;
+	assert_string_equal(text, "");
+}
+
 /* C8: what could not be read is no end of the file. */
 static void test_lines_that_can_not_be_read_for_now_are_an_error(void **state)
 {
@@ -86,6 +116,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_lines_are_given_one_by_one_until_one_says_no),
 		cmocka_unit_test(test_lines_of_what_is_no_file_are_none),
+		cmocka_unit_test(test_lines_of_a_file_that_can_not_be_opened_are_none_or_an_error),
 		cmocka_unit_test(test_lines_that_can_not_be_read_for_now_are_an_error),
 		cmocka_unit_test(test_lines_of_a_file_without_an_end_are_too_many),
 	};

@@ -59,6 +59,32 @@ static void test_qp_uses_the_callers_queues_and_domain(void **state)
 	rcm_id_destroy(id);
 }
 
+/* A bit says that the caller's counts; one that isn't there, or has no domain behind it, leaves the id's. */
+static void test_queues_without_a_domain_of_the_callers_are_in_the_ids(void **state)
+{
+	struct rcm_id *id = rcm_world_id(RDMA_PS_TCP);
+	struct ibv_pd foreign = { 0 }, *ids = id->pub.pd;
+
+	(void)state;
+	for (int bit = 0; bit < 2; bit++) {
+		struct ibv_qp_init_attr_ex qp = {
+			.qp_type = IBV_QPT_RC, .comp_mask = bit ? IBV_QP_INIT_ATTR_PD : 0, .pd = bit ? NULL : &foreign,
+		};
+		struct ibv_srq_init_attr_ex srq = {
+			.attr = { .max_wr = 8 }, .srq_type = IBV_SRQT_BASIC, .pd = bit ? NULL : &foreign,
+			.comp_mask = IBV_SRQ_INIT_ATTR_TYPE | (bit ? IBV_SRQ_INIT_ATTR_PD : 0),
+		};
+
+		assert_int_equal(rcm_queues_create_qp(id, &qp), 0);
+		assert_ptr_equal(id->pub.qp->pd, ids);
+		rcm_queues_destroy_qp(id);
+		assert_int_equal(rdma_create_srq_ex(&id->pub, &srq), 0);
+		assert_ptr_equal(id->pub.srq->pd, ids);
+		rdma_destroy_srq(&id->pub);
+	}
+	rcm_id_destroy(id);
+}
+
 static void test_qp_of_another_devices_domain_is_refused(void **state)
 {
 	struct rcm_id *id = rcm_world_id(RDMA_PS_TCP);
@@ -358,6 +384,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(test_qp_gets_completion_queues_of_the_ids_own),
 		T(test_qp_uses_the_callers_queues_and_domain),
+		T(test_queues_without_a_domain_of_the_callers_are_in_the_ids),
 		T(test_qp_of_another_devices_domain_is_refused),
 		T(test_qp_of_unbound_id_is_refused),
 		T(test_srq_of_unbound_id_is_made_in_the_callers_domain),

@@ -414,6 +414,44 @@ static void test_device_removed_ends_its_query(void **state)
 	assert_int_equal(h.status, -ENODEV);
 }
 
+static void test_step_that_the_kernel_refuses_ends_its_query(void **state)
+{
+	struct heard route = { 0 }, records = { 0 };
+
+	(void)state;
+	ask_path(&route);
+	rcm_fake_step_error(rcm_fake_ucma_expect(RDMA_USER_CM_CMD_RESOLVE_ROUTE), ENODEV);
+	rcm_fake_ucma_event_of(rcm_fake_ucma_last_handle(), RDMA_CM_EVENT_ADDR_RESOLVED, 0);
+	turn();
+	assert_int_equal(route.calls, 1);
+	assert_int_equal(route.status, -ENODEV);
+	ask_service(&records, 0);
+	rcm_fake_step_error(rcm_fake_ucma_expect(RDMA_USER_CM_CMD_QUERY), ENOMEM);
+	rcm_fake_ucma_event_of(rcm_fake_ucma_last_handle(), RDMA_CM_EVENT_ADDRINFO_RESOLVED, 0);
+	turn();
+	assert_int_equal(records.calls, 1);
+	assert_int_equal(records.status, -ENOMEM);
+	assert_int_equal(rcm_fake_ucma_ids(), 0);
+}
+
+static void test_query_that_waited_is_told_that_the_kernel_refuses_it(void **state)
+{
+	struct heard h[RCM_SA_WINDOW + 1] = { 0 };
+	uint32_t first;
+
+	(void)state;
+	ask_service(&h[0], 0);
+	first = rcm_fake_ucma_last_handle();
+	for (unsigned i = 1; i <= RCM_SA_WINDOW; i++)
+		ask_service(&h[i], 1);
+	rcm_fake_ucma_event_of(first, RDMA_CM_EVENT_ADDRINFO_ERROR, -ENODATA);
+	rcm_fake_step_error(rcm_fake_ucma_expect(RDMA_USER_CM_CMD_BIND), ENODEV);
+	turn();
+	assert_int_equal(h[RCM_SA_WINDOW].calls, 1);
+	assert_int_equal(h[RCM_SA_WINDOW].status, -ENODEV);
+	assert_int_equal(rcm_fake_ucma_ids(), RCM_SA_WINDOW - 1);
+}
+
 static void test_queries_beyond_the_window_wait_in_order(void **state)
 {
 	struct heard h[RCM_SA_WINDOW + 2] = { 0 };
@@ -454,6 +492,8 @@ int main(void)
 		T(test_query_cancelled_makes_room_in_the_next_turn),
 		T(test_port_that_cannot_be_bound_is_refused_at_once),
 		T(test_device_removed_ends_its_query),
+		T(test_step_that_the_kernel_refuses_ends_its_query),
+		T(test_query_that_waited_is_told_that_the_kernel_refuses_it),
 		T(test_queries_beyond_the_window_wait_in_order),
 	};
 

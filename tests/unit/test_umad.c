@@ -10,6 +10,8 @@
 
 #include "base/limits.h"
 #include "base/sysfs.h"
+#include "base/clock.h"
+#include "fake_clock.h"
 #include "fake_sysfs.h"
 #include "sa/umad.h"
 #include "sa/wire.h"
@@ -103,6 +105,7 @@ int umad_recv(int portid, void *umad, int *length, int timeout_ms)
 	return 4;
 }
 
+static const struct rcm_gid gid = { { 0xfe, 0x80, [15] = 1 } };
 static const struct rcm_sa_port port = { .device = "fake0", .number = 1 };
 static struct rcm_umad *umad;
 static struct rcm_umad_message message;
@@ -309,6 +312,38 @@ static void test_umad_address_is_found_after_the_device_was_renamed(void **state
 	umad = other;
 }
 
+/* The control group's list of devices refuses with EPERM, the file's mode with EACCES: to the caller it is the same. */
+static void test_umad_that_may_not_be_opened_is_eacces_for_a_second(void **state)
+{
+	static const int refusals[] = { EACCES, EPERM };
+
+	(void)state;
+	rcm_umad_device.close(umad);
+	rcm_fake_clock_use(1000 * RCM_NS_PER_S);
+	rcm_sysfs_replace(rcm_fake_sysfs_new());
+	rcm_fake_sysfs_add("class/infiniband_mad/abi_version", "5");
+	port_add("fake0");
+	for (unsigned i = 0; i < 2; i++) {
+		rcm_fake_clock_advance(2 * RCM_NS_PER_S);
+		lib.open_errno = refusals[i];
+		assert_int_equal(rcm_sa_umad_usable(&gid), -EACCES);
+		lib.open_errno = 0;
+		assert_int_equal(rcm_sa_umad_usable(&gid), -EACCES);
+		rcm_fake_clock_advance(RCM_NS_PER_S);
+		assert_int_equal(rcm_sa_umad_usable(&gid), 0);
+	}
+	/* What else it is may be over in a moment. */
+	rcm_fake_clock_advance(2 * RCM_NS_PER_S);
+	lib.open_errno = ENXIO;
+	assert_int_equal(rcm_sa_umad_usable(&gid), -ENXIO);
+	lib.open_errno = 0;
+	assert_int_equal(rcm_sa_umad_usable(&gid), 0);
+	rcm_fake_sysfs_done();
+	rcm_clock_replace(NULL);
+	lib.closed = 0;
+	assert_int_equal(rcm_umad_device.open(&port, &umad), 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -327,6 +362,7 @@ int main(void)
 		TEST(test_umad_receive_of_more_than_the_limit_is_emsgsize_with_its_first_bytes),
 		TEST(test_umad_receive_from_a_device_that_is_gone_is_its_error),
 		TEST(test_umad_address_is_found_after_the_device_was_renamed),
+		TEST(test_umad_that_may_not_be_opened_is_eacces_for_a_second),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
