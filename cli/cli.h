@@ -9,7 +9,12 @@ enum cli_exit {
 	CLI_FAILED = 3		/* anything else: timeout, refused, no device, no memory */
 };
 
-/* Each takes the command line from its verb on, and returns an enum cli_exit. */
+/* Member "version" of each JSON object: grows when a field goes away or means another thing; new ones don't count. */
+enum { CLI_JSON_VERSION = 1 };
+
+/* Each takes the command line from its verb on, and returns an enum cli_exit; cli_run() any status. */
+int cli_doctor(int argc, char **argv);
 int cli_ports(int argc, char **argv);
 int cli_resolve(int argc, char **argv);
+int cli_run(int argc, char **argv);
 int cli_service(int argc, char **argv);

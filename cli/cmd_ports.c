@@ -97,7 +97,7 @@ static void print_json(const struct cli_link *links, size_t count)
 
 	for (size_t i = 0; i < count; i++)
 		json_array_append_new(array, json_link(&links[i]));
-	json = json_pack("{s:o}", "ports", array);
+	json = json_pack("{s:i, s:o}", "version", CLI_JSON_VERSION, "ports", array);
 	json_dumpf(json, stdout, JSON_INDENT(2));
 	putchar('\n');
 	json_decref(json);

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <jansson.h>
 
+#include "cli.h"
 #include "out.h"
 #include "words.h"
 
@@ -115,8 +116,9 @@ int cli_print_json(FILE *out, const struct cli_report *report)
 		else
 			json_array_append_new(failures, json_failure(answer));
 	}
-	json = json_pack("{s:s?, s:s?, s:b, s:I, s:o, s:o}", "node", report->node, "service", report->service,
-			 "sa", (int)report->sa, "found", (json_int_t)found, "results", results, "failures", failures);
+	json = json_pack("{s:i, s:s?, s:s?, s:b, s:I, s:o, s:o}", "version", CLI_JSON_VERSION, "node", report->node,
+			 "service", report->service, "sa", (int)report->sa, "found", (json_int_t)found,
+			 "results", results, "failures", failures);
 	if (!json)
 		return rc;
 	json_object_set_new(json, "time_us", report->took_us < 0 ? json_null() : json_integer(report->took_us));

@@ -16,8 +16,10 @@ static const struct verb {
 	const char *summary;
 	int (*run)(int argc, char **argv);
 } verbs[] = {
+	{ "doctor", "look whether this host has what RDMA and names need", cli_doctor },
 	{ "ports", "list the RDMA ports of this host, and what resolves through each", cli_ports },
 	{ "resolve", "find the addresses of a host name, or of a service of the SA", cli_resolve },
+	{ "run", "run a program with this librdmacm", cli_run },
 	{ "service", "publish a service at the SA, and keep it published", cli_service },
 };
 
