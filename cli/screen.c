@@ -53,13 +53,21 @@ static void print_tame(FILE *out, const char *text, size_t len)
 
 void cli_print_wrapped(FILE *out, int width, int indent, const char *text)
 {
-	int column = indent;
+	char prefix[64];
+
+	snprintf(prefix, sizeof(prefix), "%*s", indent, "");
+	cli_print_wrapped_behind(out, width, prefix, text);
+}
+
+void cli_print_wrapped_behind(FILE *out, int width, const char *prefix, const char *text)
+{
+	int indent = columns(prefix, strlen(prefix)), column = indent;
 
 	for (;;) {
 		size_t len = strcspn(text, " ");
 
 		if (width > 0 && column > indent && column + 1 + columns(text, len) > width) {
-			fprintf(out, "\n%*s", indent, "");
+			fprintf(out, "\n%s", prefix);
 			column = indent;
 		} else if (column > indent) {
 			fputc(' ', out);

@@ -22,3 +22,6 @@ void cli_print_coloured(FILE *out, enum cli_colour colour, const char *text);
  * Control characters become '?': texts come from the network and from files.
  */
 void cli_print_wrapped(FILE *out, int width, int indent, const char *text);
+
+/* The same with prefix, instead of blanks, in front of each further line. */
+void cli_print_wrapped_behind(FILE *out, int width, const char *prefix, const char *text);

@@ -188,6 +188,38 @@ struct rai_stats {
  * errno: EINVAL. Any thread. */
 int rai_get_stats(struct rai_stats *stats, size_t size);
 
+/* What a step of a resolution is about; more kinds may come. */
+enum rai_step_kind {
+	RAI_STEP_COURSE = 1,	/* the resolution itself: "asked (the sources of names)" */
+	RAI_STEP_FILES = 2,	/* what the host's files say that was read: "resolv.conf: name server 192.0.2.1" */
+	RAI_STEP_HOSTS = 3,	/* the hosts file: "it has no a.example" */
+	RAI_STEP_QUESTION = 4,	/* at a name server or an SA: "A of a.example at name server 192.0.2.1" */
+	RAI_STEP_ANSWER = 5,	/* of one: "A of name server 192.0.2.1: 2 addresses, TTL 300 s" */
+	RAI_STEP_ORDER = 6,	/* an address in its place, and the rule of RFC 6724 that gave it */
+	RAI_STEP_KEPT = 7	/* for how long the answer is kept */
+};
+
+struct rai_step {
+	uint64_t time_ns;	/* of CLOCK_MONOTONIC */
+	uint32_t kind;		/* enum rai_step_kind */
+	uint32_t request;	/* number of the resolution; 0: of a lookup, which several may share */
+	const char *text;	/* in words for people, without control characters; gone after the call */
+};
+
+struct rai_watcher {
+	void (*step)(void *arg, const struct rai_step *step);
+	void *arg;
+};
+
+/*
+ * From now on each step of all resolutions of this process is told to watcher->step, in the order in which they are
+ * made, but for those of several threads at once. It is called on the library's thread or a caller's, which waits for
+ * it: it must return soon, and neither call this library nor fork. *watcher is not copied and must live on, also after
+ * rai_watch_steps(NULL), by which nobody is told any more, as a call may be under way. A child of a fork has its
+ * parent's watcher. errno: EINVAL (no step), EBUSY (another watches). Any thread.
+ */
+int rai_watch_steps(const struct rai_watcher *watcher);
+
 #ifdef __cplusplus
 }
 #endif

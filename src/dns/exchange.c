@@ -6,6 +6,8 @@
 #include <stdlib.h>
 
 #include "base/container.h"
+#include "base/tell.h"
+#include "dns/told.h"
 
 /* A server that has been silent of late gets no more than this. */
 enum { PROBE_MS = 1000, RCODE_BADVERS = 16 };
@@ -163,6 +165,7 @@ static void exchange_failed(struct rcm_exchange *exchange, int error)
 {
 	enum rcm_dns_verdict verdict = exchange_verdict_of_errno(error, exchange->cut);
 
+	rcm_told_answer(&exchange->question, exchange_server_of(exchange), verdict, NULL);
 	/* A connection that ended in the middle says that there can be one. */
 	if (verdict == RCM_DNS_CUT_UNREACHABLE && error != -ECONNRESET)
 		rcm_server_refuses_tcp(&exchange->contact->known, exchange_now(exchange));
@@ -173,6 +176,7 @@ static void exchange_time_over(struct rcm_timer *timer)
 {
 	struct rcm_exchange *exchange = rcm_container(timer, struct rcm_exchange, timer);
 
+	rcm_told_answer(&exchange->question, exchange_server_of(exchange), RCM_DNS_TIMEOUT, NULL);
 	rcm_server_silent(&exchange->contact->known, exchange->asked_at, exchange_now(exchange));
 	exchange_go_on(exchange, exchange->cut ? RCM_DNS_CUT_TIMEOUT : RCM_DNS_TIMEOUT);
 }
@@ -221,6 +225,7 @@ static void exchange_answered(struct rcm_exchange *exchange, const struct rcm_me
 
 	if (answer->truncated && !exchange->by_tcp) {
 		exchange->cut = true;
+		rcm_tell(RCM_TELL_ANSWER, "it was cut short, so TCP is next");
 		if (exchange_now(exchange) < known->no_tcp_until) {
 			exchange_go_on(exchange, RCM_DNS_CUT_UNREACHABLE);
 			return;
@@ -236,6 +241,7 @@ static void exchange_answered(struct rcm_exchange *exchange, const struct rcm_me
 		return;
 	}
 	verdict = exchange_verdict_of(answer);
+	rcm_told_answer(&exchange->question, exchange_server_of(exchange), verdict, answer);
 	if (exchange_is_for_others(verdict))
 		exchange_go_on(exchange, verdict);
 	else
@@ -250,6 +256,8 @@ static bool exchange_take(struct rcm_exchange *exchange, uint64_t asked_at, cons
 	if (ret == -ENOENT)
 		return false;
 	rcm_server_answered(&exchange->contact->known, asked_at, exchange_now(exchange));
+	if (ret)
+		rcm_told_answer(&exchange->question, exchange_server_of(exchange), RCM_DNS_MALFORMED, NULL);
 	if (ret)
 		exchange_go_on(exchange, RCM_DNS_MALFORMED);
 	else
@@ -321,6 +329,7 @@ static void exchange_send(struct rcm_exchange *exchange)
 	exchange->question.edns = resolv->edns && contact->known.no_edns_until <= loop->now;
 	exchange->by_tcp = exchange->cut || resolv->use_tcp;
 	exchange->error = 0;
+	rcm_told_question(&exchange->question, exchange_server_of(exchange), exchange->by_tcp, exchange->tries);
 	if (exchange->by_tcp)
 		rcm_tcp_put(&contact->tcp, &exchange->carried);
 	else

@@ -9,6 +9,7 @@
 #include "base/container.h"
 #include "base/limits.h"
 #include "base/log.h"
+#include "base/tell.h"
 #include "dns/explain.h"
 
 /* ---- Its life ---- */
@@ -88,7 +89,10 @@ static void sources_sort(struct rcm_sources *sources, union rcm_dns_address *add
 {
 	if (count > 1)
 		rcm_srcaddr_follow(sources->srcaddr);
-	rcm_srcaddr_sort(sources->srcaddr, addresses, count);
+	if (rcm_tell_wants())
+		rcm_order_tell(rcm_srcaddr_sort_why(sources->srcaddr, addresses, count), count);
+	else
+		rcm_srcaddr_sort(sources->srcaddr, addresses, count);
 }
 
 /* What was found, to whoever it is. missing: the family that isn't in it for its silence, or 0. */
@@ -146,8 +150,11 @@ static bool name_look_in_hosts(struct rcm_name *name)
 		name_fail_for_us(name, RCM_DNS_NOMEM);
 		return true;
 	}
-	if (!found)
+	if (!found) {
+		rcm_tell(RCM_TELL_HOSTS, "it has no %s", name->base.name);
 		return false;
+	}
+	rcm_tell(RCM_TELL_HOSTS, "it has %d for %s", found, name->base.name);
 	sources_sort(name->sources, addresses, (unsigned)found);
 	answer.addresses = addresses;
 	answer.count = (unsigned)found;

@@ -375,24 +375,41 @@ static int srcaddr_look_at(struct rcm_srcaddr *srcaddr, struct rcm_order *order)
 	return ret;
 }
 
-void rcm_srcaddr_sort(struct rcm_srcaddr *srcaddr, union rcm_dns_address *addresses, unsigned count)
+/* The orders, sorted; NULL: the addresses are as they were. */
+static struct rcm_order *srcaddr_sort(struct rcm_srcaddr *srcaddr, union rcm_dns_address *addresses, unsigned count)
 {
 	struct rcm_order *orders;
 
 	if (count < 2)
-		return;
+		return NULL;
 	orders = calloc(count, sizeof(*orders));
 	if (!orders)
-		return;
+		return NULL;
 	for (unsigned i = 0; i < count; i++) {
 		orders[i].to = addresses[i];
 		orders[i].given = i;
 		if (srcaddr_look_at(srcaddr, &orders[i]))
-			goto out;
+			goto failed;
 	}
 	rcm_order_sort(orders, count, &srcaddr->policy);
 	for (unsigned i = 0; i < count; i++)
 		addresses[i] = orders[i].to;
-out:
+	return orders;
+failed:
 	free(orders);
+	return NULL;
+}
+
+void rcm_srcaddr_sort(struct rcm_srcaddr *srcaddr, union rcm_dns_address *addresses, unsigned count)
+{
+	free(srcaddr_sort(srcaddr, addresses, count));
+}
+
+struct rcm_order *rcm_srcaddr_sort_why(struct rcm_srcaddr *srcaddr, union rcm_dns_address *addresses, unsigned count)
+{
+	struct rcm_order *orders = srcaddr_sort(srcaddr, addresses, count);
+
+	if (orders)
+		rcm_order_explain(orders, count, &srcaddr->policy);
+	return orders;
 }

@@ -2,7 +2,7 @@
 /* Asks the kernel which source address it would use for each destination, and puts destinations in order by it. */
 #pragma once
 
-#include "dns/policy.h"
+#include "dns/order.h"
 #include "loop/loop.h"
 
 struct rcm_srcaddr;
@@ -33,3 +33,7 @@ int rcm_srcaddr_renew(const struct rcm_srcaddr *srcaddr, struct rcm_srcaddr **re
  * is connected sends no packet. Without memory, descriptors or the tables, the order is left as it is this time.
  */
 void rcm_srcaddr_sort(struct rcm_srcaddr *srcaddr, union rcm_dns_address *addresses, unsigned count);
+
+/* The same, and why: as many as there are addresses, explained, to be freed; NULL where it didn't sort them. */
+struct rcm_order *rcm_srcaddr_sort_why(struct rcm_srcaddr *srcaddr, union rcm_dns_address *addresses, unsigned count);
+

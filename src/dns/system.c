@@ -5,13 +5,14 @@
 #include <string.h>
 
 #include "base/lock.h"
-#include "base/log.h"
+#include "base/tell.h"
 #include "dns/etc.h"
 #include "dns/lookup.h"
 #include "dns/names.h"
 #include "dns/nss.h"
 #include "dns/services.h"
 #include "dns/srcaddr.h"
+#include "dns/told.h"
 
 struct rcm_dns {
 	struct rcm_loop *loop;
@@ -44,6 +45,34 @@ static void hosts_publish(struct rcm_dns *dns, const struct rcm_etc_news *news)
 	rcm_hosts_free(old);
 }
 
+static void system_tell_servers(const struct rcm_resolv *resolv)
+{
+	for (unsigned i = 0; i < resolv->servers_count; i++)
+		rcm_told_server(&resolv->servers[i]);
+	for (unsigned i = 0; i < resolv->search_count; i++)
+		rcm_tell(RCM_TELL_FILES, "resolv.conf: search %s", resolv->search[i]);
+	rcm_tell(RCM_TELL_FILES, "resolv.conf: %d attempts of %d ms each%s", resolv->attempts, resolv->timeout_ms,
+		 resolv->use_tcp ? ", by TCP" : "");
+}
+
+static void system_tell(const struct rcm_dns *dns, const struct rcm_etc_news *news)
+{
+	static const char *const words[] = {
+		[RCM_PICK_END] = "", [RCM_PICK_FILES] = " files", [RCM_PICK_DNS] = " dns",
+	};
+
+	if (!rcm_tell_wants())
+		return;
+	if (dns->beyond_us)
+		rcm_tell(RCM_TELL_FILES, "the host's configuration was read; names by getaddrinfo(), which knows "
+			 "its modules");
+	else
+		rcm_tell(RCM_TELL_FILES, "the host's configuration was read; nsswitch.conf: hosts:%s%s",
+			 words[news->pick.steps[0]], words[news->pick.steps[1]]);
+	if (news->resolv)
+		system_tell_servers(news->resolv);
+}
+
 static void system_changed(void *arg, struct rcm_etc_news *news)
 {
 	struct rcm_dns *dns = arg;
@@ -54,10 +83,10 @@ static void system_changed(void *arg, struct rcm_etc_news *news)
 		return;
 	dns->beyond_us = news->pick.system || news->hosts_beyond_us;
 	rcm_names_rank(dns->names, &news->pick.policy);
+	system_tell(dns, news);
 	rcm_names_configure(dns->names, news->pick.steps, news->resolv,
 			    news->hosts ? rcm_hosts_get(news->hosts) : NULL);
 	hosts_publish(dns, news);
-	rcm_trace("dns: configuration read; names by %s", dns->beyond_us ? "getaddrinfo" : "our own questions");
 	dns->owner.changed(dns->owner.arg);
 }
 
@@ -167,13 +196,19 @@ static bool system_knows_ways(struct rcm_dns *dns)
 
 static void system_sort(struct rcm_dns *dns, union rcm_dns_address *addresses, unsigned count)
 {
+	struct rcm_order *orders = NULL;
+
 	if (count < 2)
 		return;
 	rcm_lock_acquire(&dns->lock);
 	/* Routes and addresses may be very many: whoever calls doesn't read them. */
 	rcm_srcaddr_is_stale(dns->srcaddr);
-	rcm_srcaddr_sort(dns->srcaddr, addresses, count);
+	if (rcm_tell_wants())
+		orders = rcm_srcaddr_sort_why(dns->srcaddr, addresses, count);
+	else
+		rcm_srcaddr_sort(dns->srcaddr, addresses, count);
 	rcm_lock_release(&dns->lock);
+	rcm_order_tell(orders, count);
 }
 
 /* The hosts file, where a name may be looked up in it before anybody else is asked; NULL: it may not. */
@@ -208,6 +243,7 @@ static int system_answer_now(struct rcm_dns *dns, const struct rcm_dns_query *qu
 		return 0;
 	found = rcm_hosts_find(hosts, query->name, query->family, &addresses, &answer.canonname);
 	if (found > 0) {
+		rcm_tell(RCM_TELL_HOSTS, "it has %d for %s", found, query->name);
 		system_sort(dns, addresses, (unsigned)found);
 		answer.count = (unsigned)found;
 		answer.addresses = addresses;

@@ -61,6 +61,16 @@ static void reach_order(struct rcm_engine *engine, struct rcm_result *results, u
 	rcm_lock_release(&engine->reach_lock);
 }
 
+static void host_tell_reach(const struct rcm_answer *before, const struct rcm_answer *after)
+{
+	bool moved = false;
+
+	for (unsigned i = 0; i < after->count; i++)
+		moved |= memcmp(&before->results[i].dst, &after->results[i].dst, sizeof(after->results[i].dst)) != 0;
+	if (moved)
+		rcm_tell(RCM_TELL_ORDER, "those that an RDMA device leads to go first");
+}
+
 /* A copy with its results in order; takes over a reference and gives one. */
 static struct rcm_answer *answer_ordered(struct rcm_engine *engine, struct rcm_answer *answer, bool sort, bool reach)
 {
@@ -76,6 +86,8 @@ static struct rcm_answer *answer_ordered(struct rcm_engine *engine, struct rcm_a
 			results_sort(engine, ordered->results, ordered->count);
 		if (reach)
 			reach_order(engine, ordered->results, ordered->count);
+		if (reach && rcm_tell_wants())
+			host_tell_reach(answer, ordered);
 	}
 	rcm_answer_put(answer);
 	return ordered;
@@ -120,6 +132,16 @@ static struct rcm_answer *answer_of(const struct rcm_dns_answer *from)
 	return answer;
 }
 
+static void host_tell_kept(const struct rcm_dns_answer *from, bool listed)
+{
+	if (!listed)
+		rcm_tell(RCM_TELL_KEPT, "not at all, as the host's files changed meanwhile");
+	else if (host_keep(from))
+		rcm_tell(RCM_TELL_KEPT, "for %u s; TTL %u s", host_keep(from), from->ttl);
+	else
+		rcm_tell(RCM_TELL_KEPT, "not at all: %s", from->status ? "a failure" : "no time to live");
+}
+
 static void host_answered(void *arg, const struct rcm_dns_answer *from)
 {
 	struct rcm_flight *flight = arg;
@@ -128,6 +150,7 @@ static void host_answered(void *arg, const struct rcm_dns_answer *from)
 	uint64_t now = engine->loop.now;
 
 	flight->host = NULL;
+	host_tell_kept(from, flight->listed);
 	if (host_keep(from) && answer->status == from->status && flight->listed)
 		rcm_cache_put(&engine->cache, flight->hh.key, flight->hh.keylen, flight->hh.hashv, answer,
 			      now, now + host_keep(from) * RCM_NS_PER_S);

@@ -75,8 +75,8 @@ void rcm_outcome_tell(struct rcm_engine *engine, const struct rcm_about *about, 
 		rcm_answer_put(answer);
 	else
 		outcome.answer = answer;
-	rcm_step_trace(about->number, RCM_STEP_TOLD, "status %d, arg %llu", outcome.status,
-		       (unsigned long long)outcome.arg);
+	rcm_step_trace(about->number, RCM_STEP_TOLD, "status %d, arg %lld", outcome.status,
+		       (long long)outcome.arg);
 	done(arg, &outcome);
 }
 

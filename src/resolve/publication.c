@@ -7,6 +7,7 @@
 
 #include "base/container.h"
 #include "base/err.h"
+#include "base/log.h"
 
 static atomic_uint publications;
 

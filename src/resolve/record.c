@@ -8,6 +8,7 @@
 
 #include "base/container.h"
 #include "base/err.h"
+#include "base/tell.h"
 #include "resolve/config.h"
 #include "resolve/paths.h"
 
@@ -170,6 +171,7 @@ static void service_answered(void *arg, const struct rcm_sa_answer *answer)
 
 	port->query = NULL;
 	lookup->pending--;
+	rcm_tell(RCM_TELL_ANSWER, "%u service record%s", answer->count, answer->count == 1 ? "" : "s");
 	if (!status)
 		status = answer->count ? add_records(lookup, port, answer) : -ENOENT;
 	if (status == -ENOENT && answer->count)

@@ -34,7 +34,7 @@ void rcm_step_write(unsigned number, enum rcm_step step, const char *format, ...
 	va_start(args, format);
 	vsnprintf(detail, sizeof(detail), format, args);
 	va_end(args);
-	rcm_log_write(RCM_LOG_TRACE, "request %u: %s (%s)", number, step_texts[step], detail);
+	rcm_tell_write(RCM_TELL_COURSE, number, "%s (%s)", step_texts[step], detail);
 }
 
 /* By how much. */

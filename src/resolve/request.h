@@ -5,7 +5,7 @@
 #include <stdatomic.h>
 #include <sys/queue.h>
 
-#include "base/log.h"
+#include "base/tell.h"
 #include "loop/timer.h"
 #include "resolve/question.h"
 
@@ -96,9 +96,9 @@ uint64_t rcm_request_backend_deadline(const struct rcm_request *request, uint64_
 /* Gives a reference back. Any thread. */
 void rcm_request_unref(struct rcm_request *request);
 
-/* A line of RAI_LOG=trace, "request 7: asked (detail)". Any thread. */
+/* Told, and a line of RAI_LOG=trace, "request 7: asked (detail)". Any thread, without a lock. */
 const char *rcm_step_text(enum rcm_step step);
 #define rcm_step_trace(number, step, ...) \
-	do { if (rcm_log_wants(RCM_LOG_TRACE)) rcm_step_write(number, step, __VA_ARGS__); } while (0)
+	do { if (rcm_tell_wants()) rcm_step_write(number, step, __VA_ARGS__); } while (0)
 void rcm_step_write(unsigned number, enum rcm_step step, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));

@@ -360,7 +360,7 @@ static void link_readable(struct rcm_source *source, uint32_t events)
 	/* What is told from here may end the last question, and ask another that wants this link's place. */
 	link_hold(link);
 	for (unsigned i = 0; i < most && !ret && link->way.umad; i++) {
-		ret = link->way.ops->recv(link->way.umad, &message);
+		ret = rcm_way_recv(&link->way, &message);
 		if (!ret || ret == -EMSGSIZE)
 			link_take(link, &message, ret);
 	}
@@ -391,7 +391,7 @@ static int txn_send_mad(struct rcm_link_txn *txn, struct rcm_slot *slot, unsigne
 	if (ret)
 		return ret;
 	rcm_wire_set_tid(txn->txn.mad, tid);
-	ret = way->ops->send(way->umad, rcm_txn_agent(&txn->txn), &way->address, txn->txn.mad, listen_ms);
+	ret = rcm_way_send(way, rcm_txn_agent(&txn->txn), txn->txn.mad, listen_ms);
 	if (ret == -EIO || ret == -ENODEV || ret == -EBADF)
 		device_lost(link, ret);
 	if (ret)

@@ -6,6 +6,8 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/tell.h"
+#include "sa/wire.h"
 
 /* How long an address read from sysfs is believed. */
 #define ADDRESS_NS (1 * RCM_NS_PER_S)
@@ -43,4 +45,27 @@ int rcm_way_look(struct rcm_way *way, bool in_doubt)
 	}
 	way->address_until = rcm_clock_now() + ADDRESS_NS;
 	return 0;
+}
+
+int rcm_way_send(struct rcm_way *way, unsigned agent, const uint8_t *mad, unsigned listen_ms)
+{
+	int ret = way->ops->send(way->umad, agent, &way->address, mad, listen_ms);
+
+	if (ret)
+		rcm_tell(RCM_TELL_QUESTION, "%s can't be sent through %s/%u: errno %d", rcm_wire_subject(mad),
+			 way->port.device, way->port.number, -ret);
+	else
+		rcm_tell(RCM_TELL_QUESTION, "%s at the SA at LID %u, through %s/%u", rcm_wire_subject(mad),
+			 way->address.lid, way->port.device, way->port.number);
+	return ret;
+}
+
+int rcm_way_recv(struct rcm_way *way, struct rcm_umad_message *ret_message)
+{
+	int ret = way->ops->recv(way->umad, ret_message);
+
+	if (!ret && ret_message->len >= RCM_MAD_HEADER_SIZE)
+		rcm_tell(RCM_TELL_ANSWER, "%s of the SA%s", rcm_wire_subject(ret_message->mad),
+			 ret_message->timed_out ? ": none, the kernel gave up" : "");
+	return ret;
 }

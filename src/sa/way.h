@@ -21,3 +21,7 @@ void rcm_way_close(struct rcm_way *way);
 
 /* Reads anew where the SM is, and all that belongs to it where it is in doubt: 0, -ENETDOWN, -ENODEV. */
 int rcm_way_look(struct rcm_way *way, bool in_doubt);
+
+/* As the ops' send() and recv(), and told. */
+int rcm_way_send(struct rcm_way *way, unsigned agent, const uint8_t *mad, unsigned listen_ms);
+int rcm_way_recv(struct rcm_way *way, struct rcm_umad_message *ret_message);

@@ -137,6 +137,20 @@ static uint16_t u16_at(const uint8_t *bytes, size_t at)
 	return rcm_read_u16(&r);
 }
 
+const char *rcm_wire_subject(const uint8_t *mad)
+{
+	switch (u16_at(mad, AT_ATTRIBUTE)) {
+	case RCM_SA_SERVICE_RECORD:
+		return "service records";
+	case RCM_SA_PATH_RECORD:
+		return "path records";
+	case RCM_SA_CLASS_PORT_INFO:
+		return "how long it may take";
+	default:
+		return "something";
+	}
+}
+
 static size_t record_size(uint16_t attribute)
 {
 	switch (attribute) {

@@ -52,6 +52,9 @@ void rcm_wire_ask_path(const struct rcm_sa_path_query *query, uint8_t mad[RCM_MA
 void rcm_wire_set_tid(uint8_t *mad, uint32_t tid);
 uint32_t rcm_wire_tid(const uint8_t *mad);
 
+/* What it is about, in words. mad has at least its header. */
+const char *rcm_wire_subject(const uint8_t *mad);
+
 /*
  * Reads an answer of len bytes to the question; its transaction id is the caller's affair. 0, or -EPROTO: not an
  * answer to this, or one that lies about its size.
