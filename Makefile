@@ -5,7 +5,7 @@ BUILD ?= build
 export BUILD PREFIX LIBDIR DESTDIR TIME
 # What root builds in a user's clone is the user's: every recipe goes through scripts/owned.
 
-.PHONY: all help deps check test fuzz check-vm check-arch demo bench bench-vm html install uninstall dist clean
+.PHONY: all help deps check test fuzz check-vm check-arch demo bench bench-vm html install uninstall dist deb check-deb rpm clean
 
 all:
 	@scripts/owned scripts/build
@@ -23,6 +23,8 @@ help:
 	@echo 'make install     under PREFIX=/usr/local, with LIBDIR= and DESTDIR= where wanted'
 	@echo 'make uninstall   takes that away'
 	@echo 'make dist        the source release of what is committed, in build-dist/'
+	@echo 'make deb         Debian packages, in build-deb/, each built in a clean root (as root); make rpm: of the spec file'
+	@echo 'make check-deb   builds them and tries them: installed, used, removed'
 	@echo 'make deps        installs the packages that building and testing need (Debian, as root)'
 	@echo 'make clean       removes what was built; BUILD=build is the directory'
 
@@ -65,6 +67,15 @@ uninstall:
 
 dist:
 	@scripts/owned scripts/dist
+
+deb:
+	@scripts/owned scripts/deb
+
+check-deb:
+	@scripts/owned tests/deb/run -b
+
+rpm:
+	@scripts/owned scripts/rpm
 
 clean:
 	@rm -rf $(BUILD) build-*
