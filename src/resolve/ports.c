@@ -33,6 +33,8 @@ static void ports_changed(struct rcm_monitor *monitor, bool all)
 	if (rcm_config_get()->sa_keep_ms)
 		rcm_cache_clear(&engine->cache);
 	rcm_flight_age(engine, true);
+	for (unsigned i = 0; i < RCM_SA_CLIENTS && engine->sa[i].ops; i++)
+		engine->sa[i].ops->look(engine->sa[i].sa);
 	rcm_publisher_ports_changed(&engine->publisher, all);
 }
 

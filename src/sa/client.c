@@ -11,6 +11,11 @@
 #include "base/container.h"
 #include "sa/link.h"
 
+#define LOOK_NS (200 * RCM_NS_PER_MS)	/* how long an answer may stay out before its port is looked at */
+
+/* A look may take a moment: not when something else is due so soon, but for so often. */
+enum { CALM_MS = 50, PUT_OFF_MAX = 3 };
+
 struct rcm_sa_query {
 	LIST_ENTRY(rcm_sa_query) entry;
 	struct rcm_link_txn txn;
@@ -29,6 +34,8 @@ struct rcm_sa {
 	unsigned link_count;
 	LIST_HEAD(, rcm_sa_query) queries;
 	struct rcm_sa_stats stats;
+	struct rcm_timer look_timer;		/* for answers that stay out */
+	unsigned put_off;			/* how often that was, in a row */
 };
 
 int rcm_client_open(struct rcm_loop *loop, const struct rcm_umad_ops *umad, struct rcm_sa **ret_sa)
@@ -49,6 +56,51 @@ static int client_open(struct rcm_loop *loop, struct rcm_sa **ret_sa)
 {
 	return rcm_client_open(loop, &rcm_umad_device, ret_sa);
 }
+
+/* ---- Ports that change while questions are under way ---- */
+
+static void link_tell_all(struct rcm_sa *sa, struct rcm_link *link, bool in_doubt)
+{
+	struct rcm_sa_query *query;
+	int ret = rcm_link_look(link, in_doubt);
+
+	/* A device that is gone may be back in a moment. */
+	if (!ret || ret == -ENODEV)
+		return;
+	LIST_FOREACH(query, &sa->queries, entry)
+		if (query->txn.link == link)
+			rcm_link_looked(&query->txn, ret);
+}
+
+static void client_look(struct rcm_sa *sa)
+{
+	struct rcm_link *link;
+
+	LIST_FOREACH(link, &sa->links, entry)
+		if (link->active)
+			link_tell_all(sa, link, true);
+}
+
+/* As far as no device tells, an answer that stays out is the reason to look. */
+static void client_look_due(struct rcm_timer *timer)
+{
+	struct rcm_sa *sa = rcm_container(timer, struct rcm_sa, look_timer);
+	uint64_t now = rcm_clock_now();
+	struct rcm_link *link;
+
+	if (rcm_timers_wait_ms(sa->loop, now, CALM_MS) < CALM_MS && sa->put_off++ < PUT_OFF_MAX) {
+		rcm_timer_start(sa->loop, timer, now + CALM_MS * RCM_NS_PER_MS, client_look_due);
+		return;
+	}
+	sa->put_off = 0;
+	LIST_FOREACH(link, &sa->links, entry)
+		if (link->active && rcm_slot_first_at(&link->slots) <= now - LOOK_NS)
+			link_tell_all(sa, link, false);
+	if (!LIST_EMPTY(&sa->queries))
+		rcm_timer_start(sa->loop, timer, now + LOOK_NS, client_look_due);
+}
+
+/* ---- Links ---- */
 
 static struct rcm_link *link_by_gid(struct rcm_sa *sa, const struct rcm_gid *gid)
 {
@@ -241,6 +293,8 @@ static int client_query_new(struct rcm_sa *sa, const struct rcm_gid *port, rcm_s
 	query->done = done;
 	query->arg = arg;
 	LIST_INSERT_HEAD(&sa->queries, query, entry);
+	if (sa->look_timer.state == RCM_TIMER_IDLE)
+		rcm_timer_start(sa->loop, &sa->look_timer, rcm_clock_now() + LOOK_NS, client_look_due);
 	*ret_query = query;
 	return 0;
 }
@@ -323,6 +377,7 @@ static void client_close(struct rcm_sa *sa)
 		next = LIST_NEXT(link, entry);
 		link_free(sa, link);
 	}
+	rcm_timer_stop(sa->loop, &sa->look_timer);
 	free(sa);
 }
 
@@ -352,6 +407,7 @@ const struct rcm_sa_ops rcm_sa_umad = {
 	.path = client_path,
 	.publish = client_publish,
 	.cancel = client_cancel,
+	.look = client_look,
 	.stats = client_stats,
 	.close = client_close,
 	.abandon = client_abandon,

@@ -13,6 +13,12 @@
 #define LATE_NS (100 * RCM_NS_PER_MS)	/* how long the kernel may be late with its news */
 #define REST_NS (20 * RCM_NS_PER_MS)	/* without memory for a message, until it is looked at again */
 
+static void link_idle(struct rcm_timer *timer);
+static void link_readable(struct rcm_source *source, uint32_t events);
+static void link_pump(struct rcm_link *link);
+static void txn_due(struct rcm_timer *timer);
+static void slots_expire(struct rcm_timer *timer);
+
 void rcm_link_init(struct rcm_link *link, struct rcm_loop *loop, const struct rcm_umad_ops *ops,
 		   const struct rcm_gid *gid, struct rcm_sa_stats *stats)
 {
@@ -32,8 +38,6 @@ static struct rcm_txn_view link_view(struct rcm_link *link)
 				      .unsaid = !link->pace.asked, .random = rcm_pace_random(&link->pace) };
 }
 
-static void link_idle(struct rcm_timer *timer);
-
 /* A transaction or a callback of the link's begins or ends: while there is any, the link isn't freed. */
 static void link_hold(struct rcm_link *link)
 {
@@ -50,8 +54,6 @@ static void link_drop(struct rcm_link *link)
 
 /* ---- The port ---- */
 
-static void link_readable(struct rcm_source *source, uint32_t events);
-
 static void link_close_device(struct rcm_link *link)
 {
 	rcm_source_remove(&link->source);
@@ -59,12 +61,6 @@ static void link_close_device(struct rcm_link *link)
 	rcm_timer_stop(link->loop, &link->slots_timer);
 	rcm_way_close(&link->way);
 	link->stale = 0;
-}
-
-static int link_listen(struct rcm_link *link)
-{
-	return rcm_source_add(link->loop, &link->source, link->way.ops->fd(link->way.umad), RCM_READABLE,
-			      link_readable);
 }
 
 int rcm_link_open(struct rcm_link *link)
@@ -77,7 +73,7 @@ int rcm_link_open(struct rcm_link *link)
 	ret = rcm_way_open(way);
 	if (ret)
 		return ret;
-	ret = link_listen(link);
+	ret = rcm_source_add(link->loop, &link->source, way->ops->fd(way->umad), RCM_READABLE, link_readable);
 	if (ret)
 		rcm_way_close(way);
 	return ret;
@@ -104,11 +100,6 @@ static int link_look_again(struct rcm_link *link, bool in_doubt)
 }
 
 /* ---- A transaction's next step ---- */
-
-static void txn_due(struct rcm_timer *timer);
-static void link_pump(struct rcm_link *link);
-
-static void slots_expire(struct rcm_timer *timer);
 
 /* Watches over the slots: the kernel may forget a MAD in silence. */
 static void slots_watch(struct rcm_link *link)
@@ -172,9 +163,11 @@ static void link_said(struct rcm_link_txn *txn, const struct rcm_txn_outcome *ou
 {
 	if (!outcome->status)
 		rcm_pace_said(&txn->link->pace, rcm_wire_response_time(outcome->answer.records));
+	else if (outcome->status != -EIO && outcome->status != -ENOENT)
+		txn->link->pace.asked = false;
 }
 
-/* Once for each SM: its answer, or that there is none, counts for all questions. */
+/* Once for each SM: what it says counts for all questions; where it was not to be heard, who waits next asks. */
 static void link_wonder(struct rcm_link *link)
 {
 	if (link->pace.asked || link->said.txn.state != RCM_TXN_IDLE)
@@ -242,17 +235,14 @@ static void slots_expire(struct rcm_timer *timer)
 {
 	struct rcm_link *link = rcm_container(timer, struct rcm_link, slots_timer);
 	uint64_t now = rcm_clock_now();
+	struct rcm_link_txn *txn;
+	struct rcm_slot *slot;
 
 	/* Set for a MAD that was answered since. */
 	if (!link->slots.used)
 		return;
 	link_hold(link);
-	for (unsigned i = 0; i < RCM_SA_SLOTS; i++) {
-		struct rcm_slot *slot = &link->slots.slot[i];
-		struct rcm_link_txn *txn;
-
-		if (!slot->tid || slot->until > now)
-			continue;
+	while ((slot = rcm_slot_find_over(&link->slots, now))) {
 		txn = slot_release(link, slot);
 		if (txn)
 			txn_silent(txn);
@@ -267,10 +257,11 @@ static void slots_expire(struct rcm_timer *timer)
 /* Closes the port, and with it ends all MADs under way; lost: against its will. */
 static void device_drop(struct rcm_link *link, bool lost)
 {
+	struct rcm_slot *slot;
+
 	link_close_device(link);
-	for (unsigned i = 0; i < RCM_SA_SLOTS; i++) {
-		struct rcm_slot *slot = &link->slots.slot[i];
-		struct rcm_link_txn *txn = slot->tid ? slot_release(link, slot) : NULL;
+	while ((slot = rcm_slot_find_over(&link->slots, UINT64_MAX))) {
+		struct rcm_link_txn *txn = slot_release(link, slot);
 		struct rcm_txn_view view = link_view(link);
 
 		if (!txn || txn->held)
@@ -332,20 +323,15 @@ static void link_take(struct rcm_link *link, const struct rcm_umad_message *mess
 static void link_resume(struct rcm_timer *timer)
 {
 	struct rcm_link *link = rcm_container(timer, struct rcm_link, source_timer);
-	int ret = link_listen(link);
 
-	if (!ret)
-		return;
-	link_hold(link);
-	device_lost(link, ret);
-	link_pump(link);
-	link_drop(link);
+	if (rcm_source_change(&link->source, RCM_READABLE))
+		rcm_timer_start(link->loop, timer, rcm_clock_now() + REST_NS, link_resume);
 }
 
 /* The message stays in the kernel, so the descriptor stays readable: looking at it again at once would be a spin. */
 static void link_rest(struct rcm_link *link)
 {
-	rcm_source_remove(&link->source);
+	rcm_source_change(&link->source, 0);
 	rcm_timer_start(link->loop, &link->source_timer, rcm_clock_now() + REST_NS, link_resume);
 }
 
@@ -364,7 +350,7 @@ static void link_readable(struct rcm_source *source, uint32_t events)
 		if (!ret || ret == -EMSGSIZE)
 			link_take(link, &message, ret);
 	}
-	if (link->way.umad && (!ret || ret == -EAGAIN) && (events & (RCM_BROKEN | RCM_HANGUP)))
+	if (link->way.umad && (!ret || ret == -EAGAIN || ret == -ENOMEM) && (events & (RCM_BROKEN | RCM_HANGUP)))
 		ret = -EIO;
 	if (link->way.umad && ret == -ENOMEM)
 		link_rest(link);
@@ -384,10 +370,8 @@ static int txn_send_mad(struct rcm_link_txn *txn, struct rcm_slot *slot, unsigne
 	struct rcm_way *way = &link->way;
 	uint32_t tid = rcm_slot_next_tid(&link->slots);
 	uint64_t now = rcm_clock_now();
-	int ret = 0;
+	int ret = !way->umad || way->address_until <= now ? link_look_again(link, false) : 0;
 
-	if (!way->umad || way->address_until <= now)
-		ret = link_look_again(link, false);
 	if (ret)
 		return ret;
 	rcm_wire_set_tid(txn->txn.mad, tid);
@@ -447,4 +431,20 @@ void rcm_link_cancel(struct rcm_link_txn *txn)
 {
 	if (txn->txn.state != RCM_TXN_IDLE)
 		txn_leave(txn);
+}
+
+int rcm_link_look(struct rcm_link *link, bool in_doubt)
+{
+	uint16_t before = link->way.address.lid;
+	int ret = link->way.umad ? link_look_again(link, in_doubt) : 0;
+
+	return ret ? ret : before != link->way.address.lid;
+}
+
+void rcm_link_looked(struct rcm_link_txn *txn, int ret)
+{
+	if (!rcm_txn_port(&txn->txn, ret))
+		return;
+	txn_follow(txn);
+	link_pump(txn->link);
 }

@@ -70,5 +70,11 @@ static inline void rcm_link_abandon(struct rcm_link *link)
  * before this returned, unless the transaction is cancelled. */
 void rcm_link_ask(struct rcm_link *link, struct rcm_link_txn *txn, uint64_t deadline, rcm_link_done_fn *done);
 
+/* Looks at its port anew, where that is open, in_doubt: at its P_Keys, too. 0; 1: its SM is at another LID than before;
+ * -ENETDOWN, -ENODEV. And tells that to one of its transactions that is under way: what was sent to the SM of before is
+ * sent to the new one, and one whose port is down fails, in the loop's next turn. */
+int rcm_link_look(struct rcm_link *link, bool in_doubt);
+void rcm_link_looked(struct rcm_link_txn *txn, int ret);
+
 /* done will not be called any more, and the transaction is the caller's. Does nothing where it isn't under way. */
 void rcm_link_cancel(struct rcm_link_txn *txn);

@@ -125,6 +125,10 @@ struct rcm_sa_ops {
 	/* done will not be called any more. */
 	void (*cancel)(struct rcm_sa *sa, struct rcm_sa_query *query);
 
+	/* Something happened to local ports: those that questions wait at are looked at. A question whose port is down
+	 * fails with -ENETDOWN; done is not called inside of this. */
+	void (*look)(struct rcm_sa *sa);
+
 	void (*stats)(struct rcm_sa *sa, struct rcm_sa_stats *ret_stats);
 
 	/* Ends all without completions. sa NULL: nothing. */

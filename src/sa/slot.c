@@ -20,6 +20,24 @@ struct rcm_slot *rcm_slot_find_free(struct rcm_slots *slots, unsigned agent)
 	return NULL;
 }
 
+struct rcm_slot *rcm_slot_find_over(struct rcm_slots *slots, uint64_t now)
+{
+	for (unsigned i = 0; i < RCM_SA_SLOTS; i++)
+		if (slots->slot[i].tid && slots->slot[i].until <= now)
+			return &slots->slot[i];
+	return NULL;
+}
+
+uint64_t rcm_slot_first_at(const struct rcm_slots *slots)
+{
+	uint64_t first = UINT64_MAX;
+
+	for (unsigned i = 0; i < RCM_SA_SLOTS; i++)
+		if (slots->slot[i].tid && slots->slot[i].at < first)
+			first = slots->slot[i].at;
+	return first;
+}
+
 uint32_t rcm_slot_next_tid(struct rcm_slots *slots)
 {
 	do

@@ -28,6 +28,9 @@ struct rcm_slots {
 struct rcm_slot *rcm_slot_find(struct rcm_slots *slots, uint32_t tid);
 struct rcm_slot *rcm_slot_find_free(struct rcm_slots *slots, unsigned agent);
 
+/* Any that takes no place any more at that time; UINT64_MAX: any at all. */
+struct rcm_slot *rcm_slot_find_over(struct rcm_slots *slots, uint64_t now);
+
 /* One that no slot has; never 0, which a free one has, and which some SAs ignore. */
 uint32_t rcm_slot_next_tid(struct rcm_slots *slots);
 
@@ -36,6 +39,9 @@ struct rcm_link_txn *rcm_slot_release(struct rcm_slots *slots, struct rcm_slot *
 
 /* Nobody waits for the transaction's any more: they take a place until then at most. */
 void rcm_slot_orphan(struct rcm_slots *slots, const struct rcm_link_txn *txn, uint64_t until);
+
+/* When the oldest of them was sent; UINT64_MAX: there is none. */
+uint64_t rcm_slot_first_at(const struct rcm_slots *slots);
 
 /* When the first of them takes no place any more; UINT64_MAX: there is none. */
 uint64_t rcm_slot_first_until(const struct rcm_slots *slots);

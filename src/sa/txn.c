@@ -142,6 +142,19 @@ void rcm_txn_again(struct rcm_txn *txn)
 		txn_go(txn, RCM_TXN_WAITING, UINT64_MAX);
 }
 
+bool rcm_txn_port(struct rcm_txn *txn, int ret)
+{
+	if (txn->state == RCM_TXN_IDLE || txn->state == RCM_TXN_OVER)
+		return false;
+	if (ret < 0)
+		txn_fail(txn, ret);
+	else if (ret && txn->state == RCM_TXN_SENT)
+		txn_go(txn, RCM_TXN_WAITING, UINT64_MAX);
+	else
+		return false;
+	return true;
+}
+
 void rcm_txn_lost(struct rcm_txn *txn, const struct rcm_txn_view *view)
 {
 	if (txn->lost++ < LOST_MAX)

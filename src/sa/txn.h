@@ -80,6 +80,10 @@ void rcm_txn_again(struct rcm_txn *txn);
 /* The port was looked at again: 0 or -errno. */
 void rcm_txn_looked(struct rcm_txn *txn, int ret);
 
+/* The port was looked at for another's sake: -errno: it is of no use; 1: the SM is another. True: that changes what is
+ * to be done about it. */
+bool rcm_txn_port(struct rcm_txn *txn, int ret);
+
 /* It is due. */
 void rcm_txn_woken(struct rcm_txn *txn, const struct rcm_txn_view *view);
 

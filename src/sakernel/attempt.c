@@ -120,3 +120,20 @@ void rcm_attempt_end(struct rcm_attempt *attempt, struct rcm_ucma *ucma)
 	attempt->handle = RCM_ATTEMPT_NO_HANDLE;
 	attempt->uid = 0;
 }
+
+const struct rcm_gid *rcm_attempt_port(const struct rcm_attempt_question *q)
+{
+	return q->by_path ? &q->path.port : &q->service.port;
+}
+
+uint64_t rcm_attempt_deadline(const struct rcm_attempt_question *q)
+{
+	return q->by_path ? q->path.deadline : q->service.deadline;
+}
+
+bool rcm_attempt_is_down(const struct rcm_attempt_question *q)
+{
+	struct rcm_sa_port port;
+
+	return !rcm_sa_port_by_gid(rcm_attempt_port(q), &port) && !port.active;
+}

@@ -35,3 +35,8 @@ int rcm_attempt_paths(const struct rcm_attempt *attempt, struct rcm_ucma *ucma,
 
 /* Gives the kernel's id back. */
 void rcm_attempt_end(struct rcm_attempt *attempt, struct rcm_ucma *ucma);
+
+/* Of a question: its port, whether that is down, and its deadline. */
+const struct rcm_gid *rcm_attempt_port(const struct rcm_attempt_question *q);
+bool rcm_attempt_is_down(const struct rcm_attempt_question *q);
+uint64_t rcm_attempt_deadline(const struct rcm_attempt_question *q);

@@ -17,6 +17,7 @@ struct rcm_sa_query {
 	TAILQ_ENTRY(rcm_sa_query) link;
 	struct rcm_sa *sa;
 	bool running;				/* in sa->running, else in sa->waiting */
+	bool down;				/* its port, which it is about to be told of */
 	struct rcm_attempt_question q;
 	struct rcm_attempt attempt;		/* an event of an earlier one finds nobody */
 	struct rcm_timer deadline;
@@ -38,16 +39,6 @@ struct rcm_sa {
 	struct rcm_sa *umad;			/* our own client; NULL: not asked yet */
 	struct rcm_sa_stats stats;
 };
-
-static const struct rcm_gid *query_port(const struct rcm_sa_query *query)
-{
-	return query->q.by_path ? &query->q.path.port : &query->q.service.port;
-}
-
-static uint64_t query_deadline(const struct rcm_sa_query *query)
-{
-	return query->q.by_path ? query->q.path.deadline : query->q.service.deadline;
-}
 
 static int query_start_attempt(struct rcm_sa_query *query)
 {
@@ -116,7 +107,7 @@ static bool query_ask_umad(struct rcm_sa_query *query)
 {
 	struct rcm_sa *sa = query->sa;
 
-	if (rcm_sa_umad_usable(query_port(query)))
+	if (rcm_sa_umad_usable(rcm_attempt_port(&query->q)))
 		return false;
 	if (!sa->umad && rcm_sa_umad.open(sa->loop, &sa->umad))
 		return false;
@@ -297,8 +288,8 @@ static int query_start(struct rcm_sa_query *query, struct rcm_sa_query **ret_que
 		free(query);
 		return ret;
 	}
-	if (query_deadline(query))
-		rcm_timer_start(sa->loop, &query->deadline, query_deadline(query), query_deadline_passed);
+	if (rcm_attempt_deadline(&query->q))
+		rcm_timer_start(sa->loop, &query->deadline, rcm_attempt_deadline(&query->q), query_deadline_passed);
 	*ret_query = query;
 	return 0;
 }
@@ -373,6 +364,29 @@ static int kernel_open(struct rcm_loop *loop, struct rcm_sa **ret_sa)
 	return 0;
 }
 
+static void query_down(struct rcm_timer *timer)
+{
+	query_finish_with_error(rcm_container(timer, struct rcm_sa_query, deadline), -ENETDOWN, "the port is down");
+}
+
+/* The kernel would ask on until its time is over. */
+static void kernel_look(struct rcm_sa *sa)
+{
+	const struct query_list *lists[] = { &sa->running, &sa->waiting };
+	struct rcm_sa_query *query;
+
+	for (unsigned i = 0; i < 2; i++) {
+		TAILQ_FOREACH(query, lists[i], link) {
+			if (query->other || query->down || !rcm_attempt_is_down(&query->q))
+				continue;
+			query->down = true;
+			rcm_timer_start(sa->loop, &query->deadline, 0, query_down);
+		}
+	}
+	if (sa->umad)
+		rcm_sa_umad.look(sa->umad);
+}
+
 static void kernel_stats(struct rcm_sa *sa, struct rcm_sa_stats *ret_stats)
 {
 	struct rcm_sa_stats umad = { 0 };
@@ -429,13 +443,7 @@ static int kernel_publish(struct rcm_sa *sa, const struct rcm_sa_publication *pu
 }
 
 const struct rcm_sa_ops rcm_sa_kernel = {
-	.name = "kernel",
-	.open = kernel_open,
-	.service = kernel_service,
-	.path = kernel_path,
-	.publish = kernel_publish,
-	.cancel = kernel_cancel,
-	.stats = kernel_stats,
-	.close = kernel_close,
-	.abandon = kernel_abandon,
+	.name = "kernel", .open = kernel_open, .service = kernel_service, .path = kernel_path,
+	.publish = kernel_publish, .cancel = kernel_cancel, .look = kernel_look, .stats = kernel_stats,
+	.close = kernel_close, .abandon = kernel_abandon,
 };

@@ -34,7 +34,7 @@ static bool used[STEPS_MAX];
 static unsigned steps, asked, unexpected, cancelled, under_way;
 static uint64_t last_deadline;
 static struct rcm_sa_port local[8];
-static unsigned locals, looks;
+static unsigned locals, looks, client_looks;
 
 struct rcm_gid rcm_fake_sa_gid(uint8_t number)
 {
@@ -201,6 +201,14 @@ static void fake_cancel(struct rcm_sa *sa, struct rcm_sa_query *query)
 	query_free(query);
 }
 
+static void fake_look(struct rcm_sa *sa)
+{
+	(void)sa;
+	pthread_mutex_lock(&lock);
+	client_looks++;
+	pthread_mutex_unlock(&lock);
+}
+
 static void fake_stats(struct rcm_sa *sa, struct rcm_sa_stats *ret_stats)
 {
 	(void)sa;
@@ -215,8 +223,8 @@ static void fake_close(struct rcm_sa *sa)
 }
 
 const struct rcm_sa_ops rcm_fake_sa = {
-	.name = "fake", .open = fake_open, .service = fake_service, .path = fake_path, .publish = fake_publish, .cancel = fake_cancel,
-	.stats = fake_stats, .close = fake_close, .abandon = fake_close,
+	.name = "fake", .open = fake_open, .service = fake_service, .path = fake_path, .publish = fake_publish,
+	.cancel = fake_cancel, .look = fake_look, .stats = fake_stats, .close = fake_close, .abandon = fake_close,
 };
 
 void rcm_fake_sa_script(const struct rcm_fake_sa_step *new_steps, unsigned count)
@@ -310,6 +318,16 @@ unsigned rcm_fake_sa_looks(void)
 
 	pthread_mutex_lock(&lock);
 	n = looks;
+	pthread_mutex_unlock(&lock);
+	return n;
+}
+
+unsigned rcm_fake_sa_client_looks(void)
+{
+	unsigned n;
+
+	pthread_mutex_lock(&lock);
+	n = client_looks;
 	pthread_mutex_unlock(&lock);
 	return n;
 }

@@ -68,3 +68,6 @@ int rcm_fake_sa_ports(struct rcm_sa_port *ports, unsigned max);
 
 /* How often that was called. */
 unsigned rcm_fake_sa_looks(void);
+
+/* How often the client was told to look at ports that its questions wait at. */
+unsigned rcm_fake_sa_client_looks(void);

@@ -76,6 +76,7 @@ static int fake_fd(const struct rcm_umad *umad)
 static int fake_address(struct rcm_umad *umad, bool in_doubt, struct rcm_sa_address *ret_address)
 {
 	rcm_fake_umad.doubts += in_doubt;
+	rcm_fake_umad.looks++;
 	if (rcm_fake_umad.address_ret)
 		return rcm_fake_umad.address_ret;
 	*ret_address = (struct rcm_sa_address){ .lid = rcm_fake_umad.sm_lid, .gid = umad->port.gid };
@@ -104,7 +105,10 @@ static int fake_send(struct rcm_umad *umad, unsigned agent, const struct rcm_sa_
 	if (rcm_fake_umad.send_ret)
 		return rcm_fake_umad.send_ret;
 	if (mad[17] == 0x01) {
-		answer_info(umad, mad);
+		if (rcm_fake_umad.infos_lost)
+			rcm_fake_umad.infos++;
+		else
+			answer_info(umad, mad);
 		return 0;
 	}
 	assert_true(sent_tail - sent_head < SENT_MAX);

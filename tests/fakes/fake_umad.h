@@ -10,8 +10,9 @@ extern const struct rcm_umad_ops rcm_fake_umad_ops;
 struct rcm_fake_umad {
 	int open_ret, address_ret, send_ret, recv_ret;
 	uint16_t sm_lid;
-	unsigned opens, open_now, recvs, doubts;
+	unsigned opens, open_now, recvs, looks, doubts;
 	unsigned infos;			/* questions for its ClassPortInfo: answered at once, and not among those sent */
+	bool infos_lost;		/* they are not answered */
 	uint8_t response_time;		/* what that says; 0: there is none */
 	const char *device;		/* the name that ports are found by */
 	char opened[20];		/* the name of the last one opened */

@@ -141,9 +141,14 @@ static void sa_close(struct rcm_sa *sa)
 	free(sa);
 }
 
+static void sa_look(struct rcm_sa *sa)
+{
+	(void)sa;
+}
+
 const struct rcm_sa_ops rcm_sa_umad = {
 	.name = "model", .open = sa_open, .service = sa_service, .path = sa_path, .cancel = sa_cancel, .stats = sa_stats,
-	.close = sa_close, .abandon = sa_close,
+	.look = sa_look, .close = sa_close, .abandon = sa_close,
 };
 
 /* ---- Ports ---- */

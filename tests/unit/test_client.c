@@ -515,6 +515,119 @@ static void test_client_says_at_once_that_a_new_sm_lacks_a_record_of_the_asker(v
 	assert_int_equal(h.status, -ENOENT);
 }
 
+/* ---- Ports that change while questions are under way ---- */
+
+enum { UNDER_WAY = RCM_SA_WINDOW + 4 };
+
+static struct heard under_way[UNDER_WAY];
+
+/* More than the window lets be sent. */
+static void ask_many(void)
+{
+	struct rcm_sa_query *query;
+
+	memset(under_way, 0, sizeof(under_way));
+	for (unsigned i = 0; i < UNDER_WAY; i++)
+		assert_int_equal(ask(1, "disk", &under_way[i], &query), 0);
+	for (unsigned i = 0; i < RCM_SA_WINDOW; i++)
+		rcm_fake_umad_sent();
+}
+
+static void assert_all_down(void)
+{
+	for (unsigned i = 0; i < UNDER_WAY; i++) {
+		assert_int_equal(under_way[i].calls, 1);
+		assert_int_equal(under_way[i].status, -ENETDOWN);
+		assert_non_null(strstr(under_way[i].text, "fake0/1 is down"));
+	}
+}
+
+static void test_client_told_of_a_port_that_went_down_fails_what_waits_there_at_once(void **state)
+{
+	(void)state;
+	ask_many();
+	rcm_fake_umad.address_ret = -ENETDOWN;
+	rcm_sa_umad.look(sa);
+	assert_int_equal(under_way[0].calls, 0);
+	turn();
+	assert_all_down();
+}
+
+static void test_client_whose_answers_stay_out_sees_by_itself_that_the_port_went_down(void **state)
+{
+	(void)state;
+	ask_many();
+	rcm_fake_umad.address_ret = -ENETDOWN;
+	rcm_fake_clock_advance(199 * RCM_NS_PER_MS);
+	turn();
+	turn();
+	assert_int_equal(under_way[0].calls, 0);
+	rcm_fake_clock_advance(1 * RCM_NS_PER_MS);
+	turn();
+	turn();
+	assert_all_down();
+	assert_int_equal(rcm_fake_umad.doubts, 0);
+}
+
+static void test_client_told_of_another_sm_asks_that_at_once(void **state)
+{
+	struct rcm_fake_sent sent;
+	struct rcm_sa_query *query;
+	struct heard h = { 0 };
+	uint8_t record[176];
+
+	(void)state;
+	assert_int_equal(ask(1, "disk", &h, &query), 0);
+	assert_int_equal(rcm_fake_umad_sent().to.lid, 1);
+	rcm_fake_umad.sm_lid = 7;
+	rcm_sa_umad.look(sa);
+	sent = rcm_fake_umad_sent();
+	assert_int_equal(sent.to.lid, 7);
+	rcm_fake_record(7, "disk", record);
+	rcm_fake_umad_answer(&sent, 0, 176, record, sizeof(record));
+	turn();
+	assert_int_equal(h.calls, 1);
+	assert_int_equal(h.status, 0);
+}
+
+static void test_client_told_of_a_port_that_is_as_it_was_asks_nothing_again(void **state)
+{
+	struct rcm_sa_query *query;
+	struct heard h = { 0 };
+
+	(void)state;
+	assert_int_equal(ask(1, "disk", &h, &query), 0);
+	rcm_fake_umad_sent();
+	rcm_sa_umad.look(sa);
+	turn();
+	assert_int_equal(rcm_fake_umad_unseen(), 0);
+	assert_int_equal(h.calls, 0);
+}
+
+/* Between two questions nobody looks at a port. */
+static void test_client_without_questions_looks_at_no_port(void **state)
+{
+	struct rcm_sa_query *query;
+	struct heard h = { 0 };
+	uint8_t record[176];
+	struct rcm_fake_sent sent;
+	unsigned looks;
+
+	(void)state;
+	assert_int_equal(ask(1, "disk", &h, &query), 0);
+	sent = rcm_fake_umad_sent();
+	rcm_fake_record(7, "disk", record);
+	rcm_fake_umad_answer(&sent, 0, 176, record, sizeof(record));
+	turn();
+	looks = rcm_fake_umad.looks;
+	for (unsigned i = 0; i < 10; i++) {
+		rcm_fake_clock_advance(RCM_NS_PER_S / 4);
+		turn();
+		rcm_sa_umad.look(sa);
+	}
+	assert_int_equal(rcm_fake_umad.looks, looks);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -523,6 +636,11 @@ int main(void)
 		TEST(test_client_deleting_what_is_not_there_is_enoent),
 		TEST(test_client_says_at_once_that_a_new_sm_lacks_a_record_of_the_asker),
 		TEST(test_client_opens_no_port_before_the_first_question),
+		TEST(test_client_told_of_a_port_that_went_down_fails_what_waits_there_at_once),
+		TEST(test_client_whose_answers_stay_out_sees_by_itself_that_the_port_went_down),
+		TEST(test_client_told_of_another_sm_asks_that_at_once),
+		TEST(test_client_told_of_a_port_that_is_as_it_was_asks_nothing_again),
+		TEST(test_client_without_questions_looks_at_no_port),
 		TEST(test_client_gives_the_records_of_the_answer),
 		TEST(test_client_refuses_a_record_that_was_not_asked_for),
 		TEST(test_client_cuts_a_table_to_the_limit_and_tells_the_total),

@@ -465,6 +465,37 @@ static void test_link_txn_started_a_second_later_sees_the_new_lid(void **state)
 	assert_int_equal(sent.to.lid, 7);
 }
 
+/* That it was lost with the rest says nothing of the SA. */
+static void test_link_txn_asks_again_how_long_it_may_take_where_nobody_said(void **state)
+{
+	unsigned lost;
+
+	(void)state;
+	rcm_fake_umad.infos_lost = true;
+	start(30000);
+	rcm_fake_umad_sent();
+	pass_ms(400);
+	assert_int_equal(rcm_fake_umad.infos, 1);
+	/* Until it is given up. */
+	for (unsigned i = 0; i < 50; i++) {
+		pass_ms(100);
+		while (rcm_fake_umad_unseen())
+			rcm_fake_umad_sent();
+	}
+	lost = rcm_fake_umad.infos;
+	rcm_fake_umad.infos_lost = false;
+	rcm_fake_umad.response_time = 18;
+	for (unsigned i = 0; i < 100 && rcm_fake_umad.infos == lost; i++) {
+		pass_ms(100);
+		while (rcm_fake_umad_unseen())
+			rcm_fake_umad_sent();
+	}
+	turn();
+	assert_int_equal(rcm_fake_umad.infos, lost + 1);
+	/* 4.096 us x 2^18 */
+	assert_int_equal(link.pace.says, 4096ULL << 18);
+}
+
 /* The P_Key table may have been written anew meanwhile; each second it is not read. */
 static void test_link_txn_met_with_silence_reads_all_of_the_address_anew(void **state)
 {
@@ -619,6 +650,7 @@ int main(void)
 		TEST(test_link_txn_whose_deadline_is_past_fails_unsent),
 		TEST(test_link_txn_without_a_deadline_is_asked_for_ever),
 		TEST(test_link_txn_that_is_cancelled_is_not_heard_of),
+		TEST(test_link_txn_asks_again_how_long_it_may_take_where_nobody_said),
 		TEST(test_link_txn_met_with_silence_reads_all_of_the_address_anew),
 	};
 

@@ -192,6 +192,19 @@ static void test_ports_that_changed_meanwhile_keep_an_answer_from_being_shared_a
 	assert_int_equal(ask(), 7);
 }
 
+/* Whether it is the one that questions wait at is for the client to see. */
+static void test_ports_that_changed_are_looked_at_where_questions_wait(void **state)
+{
+	unsigned before = rcm_fake_sa_client_looks();
+
+	(void)state;
+	SCRIPT({ FOUND(5) });
+	assert_int_equal(ask(), 5);
+	tell_and_forget(RCM_ALERT_PORT);
+	while (rcm_fake_sa_client_looks() == before)
+		sched_yield();
+}
+
 static struct rcm_publication *publish(void)
 {
 	const struct rcm_service_offer offer = { .port = rcm_fake_sa_gid(1), .id = 7, .lease_s = 120 };
@@ -232,6 +245,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(test_ports_that_changed_end_what_was_kept_at_once),
 		T(test_ports_that_changed_meanwhile_keep_an_answer_from_being_shared_and_kept),
+		T(test_ports_that_changed_are_looked_at_where_questions_wait),
 		T(test_ports_whose_sm_wants_it_have_all_registered_again_at_once),
 		T(test_ports_whose_pkeys_changed_have_all_registered_again_at_once),
 	};

@@ -407,6 +407,22 @@ static void test_record_had_through_one_port_makes_up_for_another_that_failed(vo
 }
 
 /* Silence is never taken for "no such service". */
+/* Whose port went down between the record and its path. */
+static void test_record_whose_port_goes_down_has_the_route_of_another(void **state)
+{
+	(void)state;
+	SCRIPT({ .port = 1, .name = "storage", .count = 1, .total = 1, .services = { RECORD(5, 1) } },
+	       { .port = 4, .name = "storage", .count = 1, .total = 1, .services = { RECORD(5, 1) } },
+	       { PATH(1, 5), .status = -ENETDOWN }, { PATH(4, 5), .slid = 45 });
+	ask_all_ports(4);
+	assert_int_equal(ask(), 0);
+	assert_int_equal(asker.outcome.arg, 1);
+	assert_null(list->ai_next);
+	assert_int_equal(last_byte(list->ai_src_addr), 4);
+	assert_int_equal(list->ai_route_len, sizeof(struct ibv_path_data));
+	assert_int_equal(route_slid(list), 45);
+}
+
 static void test_record_failing_on_all_ports_tells_what_leaves_most_open(void **state)
 {
 	(void)state;
@@ -708,6 +724,7 @@ int main(int argc, char **argv)
 		T(test_record_of_a_port_that_can_not_be_used_fails_with_that),
 		T(test_record_without_port_asks_all_active_infiniband_ports_and_merges),
 		T(test_record_had_through_one_port_makes_up_for_another_that_failed),
+		T(test_record_whose_port_goes_down_has_the_route_of_another),
 		T(test_record_failing_on_all_ports_tells_what_leaves_most_open),
 		T(test_record_without_any_active_port_has_no_device),
 		T(test_record_paths_late_at_the_deadline_are_left_out),

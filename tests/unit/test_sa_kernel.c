@@ -9,7 +9,9 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
+#include "base/sysfs.h"
 #include "fake_clock.h"
+#include "fake_sysfs.h"
 #include "fake_ucma.h"
 #include "test.h"
 #include "ucma/ucma.h"
@@ -20,7 +22,7 @@ static struct rcm_sa *sa;
 /* ---- Our own client's stand-in ---- */
 
 static int umad_usable;
-static unsigned umad_asked, umad_cancelled;
+static unsigned umad_asked, umad_cancelled, umad_looks;
 static rcm_sa_done_fn *umad_done;
 static void *umad_arg;
 
@@ -77,9 +79,15 @@ static void umad_close(struct rcm_sa *on)
 	(void)on;
 }
 
+static void umad_look(struct rcm_sa *on)
+{
+	(void)on;
+	umad_looks++;
+}
+
 const struct rcm_sa_ops rcm_sa_umad = {
 	.name = "stand-in", .open = umad_open, .service = umad_service, .path = umad_path, .cancel = umad_cancel,
-	.stats = umad_stats, .close = umad_close, .abandon = umad_close,
+	.look = umad_look, .stats = umad_stats, .close = umad_close, .abandon = umad_close,
 };
 
 /* ---- What a question came to ---- */
@@ -112,7 +120,7 @@ static int set_up(void **state)
 {
 	(void)state;
 	umad_usable = -EACCES;
-	umad_asked = umad_cancelled = 0;
+	umad_asked = umad_cancelled = umad_looks = 0;
 	rcm_fake_clock_use(1000 * RCM_NS_PER_S);
 	rcm_fake_ucma_use();
 	rcm_fake_ucma_lenient(true);
@@ -284,6 +292,51 @@ static void test_service_the_kernel_gives_up_is_asked_over_umad(void **state)
 	assert_int_equal(h.status, -EBUSY);
 	rcm_sa_kernel.stats(sa, &stats);
 	assert_true(stats.queries == 11);
+}
+
+/* The kernel asks on until its time is over. */
+static void test_query_whose_port_went_down_fails_as_soon_as_that_is_told(void **state)
+{
+	struct heard h[RCM_SA_WINDOW + 1] = { 0 };
+
+	(void)state;
+	rcm_sysfs_replace(rcm_fake_sysfs_new());
+	rcm_fake_sysfs_add("class/infiniband/a/ports/1/gids/0", "fe80:0000:0000:0000:0000:0000:0000:0005");
+	rcm_fake_sysfs_add("class/infiniband/a/ports/1/state", "4: ACTIVE");
+	for (unsigned i = 0; i < RCM_SA_WINDOW + 1; i++)
+		ask_service(&h[i], 5);
+	rcm_sa_kernel.look(sa);
+	turn();
+	assert_int_equal(h[0].calls, 0);
+	rcm_fake_sysfs_add("class/infiniband/a/ports/1/state", "1: DOWN");
+	rcm_sa_kernel.look(sa);
+	rcm_sa_kernel.look(sa);
+	assert_int_equal(h[0].calls, 0);
+	turn();
+	for (unsigned i = 0; i < RCM_SA_WINDOW + 1; i++) {
+		assert_int_equal(h[i].calls, 1);
+		assert_int_equal(h[i].status, -ENETDOWN);
+		assert_string_equal(h[i].text, "the port is down");
+	}
+	assert_int_equal(rcm_fake_ucma_ids(), 0);
+	rcm_sysfs_replace(NULL);
+	rcm_fake_sysfs_done();
+}
+
+/* That client looks at its own. */
+static void test_query_that_umad_has_is_left_to_it_where_ports_changed(void **state)
+{
+	struct heard h = { 0 };
+
+	(void)state;
+	umad_usable = 0;
+	ask_service(&h, 0);
+	rcm_fake_ucma_event_of(rcm_fake_ucma_last_handle(), RDMA_CM_EVENT_ADDRINFO_ERROR, -ETIMEDOUT);
+	turn();
+	rcm_sa_kernel.look(sa);
+	assert_int_equal(umad_looks, 1);
+	assert_int_equal(h.calls, 0);
+	umad_done(umad_arg, &(struct rcm_sa_answer){ .status = -ENETDOWN });
 }
 
 static void test_deadline_during_umad_cancels_it(void **state)
@@ -485,6 +538,8 @@ int main(void)
 		T(test_service_failure_without_umad_is_eio),
 		T(test_kernels_two_seconds_are_not_the_deadline),
 		T(test_service_the_kernel_gives_up_is_asked_over_umad),
+		T(test_query_whose_port_went_down_fails_as_soon_as_that_is_told),
+		T(test_query_that_umad_has_is_left_to_it_where_ports_changed),
 		T(test_deadline_during_umad_cancels_it),
 		T(test_path_goes_by_address_and_route),
 		T(test_path_is_asked_with_the_pkey_and_traffic_class_of_its_id),
