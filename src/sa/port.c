@@ -68,8 +68,9 @@ int rcm_port_pkey(const char *device, unsigned number, uint16_t *ret_pkey, uint1
 
 		if (read_entry(device, number, "pkeys", i, line, sizeof(line)))
 			break;
+		/* A place may be empty, the first too. */
 		pkey = (uint16_t)strtoul(line, NULL, 0);
-		if (i && pkey != PKEY_FULL && (pkey != PKEY_LIMITED || best == PKEY_LIMITED))
+		if (!pkey || (best && pkey != PKEY_FULL && (pkey != PKEY_LIMITED || best == PKEY_LIMITED)))
 			continue;
 		best = pkey;
 		best_index = (uint16_t)i;

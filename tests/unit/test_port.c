@@ -302,6 +302,11 @@ static void test_port_pkey_is_the_full_default_then_the_limited_then_the_first(v
 	assert_int_equal(rcm_port_pkey("mlx5_0", 1, &pkey, &index), 0);
 	assert_int_equal(pkey, 0x8001);
 	assert_int_equal(index, 0);
+	/* The first is empty; a packet with its index is dropped. */
+	put("0x0000\n", "mlx5_0/ports/1/pkeys/0");
+	assert_int_equal(rcm_port_pkey("mlx5_0", 1, &pkey, &index), 0);
+	assert_int_equal(pkey, 0x8003);
+	assert_int_equal(index, 1);
 }
 
 static void test_port_with_odd_files_is_passed_over(void **state)
