@@ -11,6 +11,7 @@
 
 /* A table is asked for where it saves so many questions, unless it was seen to hold so many times what is wanted. */
 enum { TABLE_MIN = 64, TABLE_WASTE = 4, TABLE_TRIES = 8, AT_DGID = 8 };
+enum { TABLE_TOO_LARGE = RCM_SA_ANSWER_MAX / 64 };	/* more paths than that, however many */
 
 /* One question for the paths to many records, those of a batch that have this P_Key and id. */
 struct rcm_paths_table {
@@ -134,6 +135,8 @@ static void table_answered(void *arg, const struct rcm_sa_answer *answer)
 	paths->asking--;
 	if (!answer->status)
 		*paths->hosts = answer->count;
+	else if (answer->too_large)
+		*paths->hosts = TABLE_TOO_LARGE;
 	for (unsigned i = 0; !answer->status && i < answer->count; i++)
 		table_take(table, answer->paths[i]);
 	for (unsigned i = 0; i < table->count; i++)

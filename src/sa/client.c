@@ -186,7 +186,8 @@ static void client_tell(struct rcm_sa_query *query, const struct rcm_sa_answer *
 static void tell_failure(struct rcm_sa_query *query, const struct rcm_txn_outcome *outcome)
 {
 	client_tell(query, &(struct rcm_sa_answer){ .status = outcome->status, .mad_status = outcome->mad_status,
-						 .late = outcome->late, .text = outcome->text });
+						 .late = outcome->late, .too_large = outcome->too_large,
+						 .text = outcome->text });
 }
 
 /* The first of the records, as many as a list may have; -EPROTO where one wasn't asked for. */

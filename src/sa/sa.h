@@ -85,6 +85,7 @@ struct rcm_sa_answer {
 	int status;			/* 0 or -errno: ENOENT ETIMEDOUT EBUSY EIO ENETDOWN EACCES ENODEV ENOMEM */
 	uint16_t mad_status;		/* as the SA sent it, host order; 0 where it didn't answer */
 	bool late;			/* a failure for want of time alone */
+	bool too_large;			/* -EIO as it was larger than can be read */
 	unsigned count;			/* records in the array below */
 	unsigned total;			/* records the SA sent: more than count where it was cut */
 	const struct rcm_sa_service_record *services;	/* service(): in the SA's order */

@@ -330,6 +330,7 @@ void rcm_txn_tell(struct rcm_txn *txn, const struct rcm_txn_view *view, char tex
 		break;
 	case RCM_TXN_TOO_LARGE:
 		ret_outcome->status = -EIO;
+		ret_outcome->too_large = true;
 		snprintf(text, RCM_TEXT_MAX, "the SA's answer is larger than %d bytes", RCM_SA_ANSWER_MAX);
 		break;
 	case RCM_TXN_LATE:

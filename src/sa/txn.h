@@ -51,6 +51,7 @@ struct rcm_txn {
 struct rcm_txn_outcome {
 	int status;			/* 0 or -errno as in struct rcm_sa_answer; 0 means one record at least */
 	bool late;			/* for want of time */
+	bool too_large;
 	uint16_t mad_status;
 	struct rcm_wire_answer answer;	/* where status is 0 */
 	const char *text;		/* where it isn't */

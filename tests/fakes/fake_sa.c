@@ -66,7 +66,8 @@ static void answer(struct rcm_timer *timer)
 		{ [43] = step.slid, [50] = (uint8_t)(step.path_pkey >> 8), [51] = (uint8_t)step.path_pkey },
 	};
 	struct rcm_sa_answer a = {
-		.status = step.status, .mad_status = step.mad_status, .late = step.late, .text = step.text,
+		.status = step.status, .mad_status = step.mad_status, .late = step.late,
+		.too_large = step.too_large, .text = step.text,
 		.count = step.path ? !!step.slid : step.count, .total = step.total,
 		.services = step.many ? step.many : step.services, .paths = path,
 	};

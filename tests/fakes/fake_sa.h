@@ -31,7 +31,7 @@ struct rcm_fake_sa_step {
 	uint32_t ms;			/* after so many ms, or one of the two above */
 	int status;
 	uint16_t mad_status;
-	bool late;
+	bool late, too_large;
 	const char *text;
 	unsigned count, total;
 	struct rcm_sa_service_record services[4];	/* with gid, pkey, id and name */

@@ -18,6 +18,7 @@ struct heard {
 	unsigned calls;
 	int status;
 	uint16_t mad_status;
+	bool too_large;
 	unsigned count, total;
 	struct rcm_sa_service_record first;
 	uint8_t path[64];
@@ -31,6 +32,7 @@ static void hear(void *arg, const struct rcm_sa_answer *answer)
 	h->calls++;
 	h->status = answer->status;
 	h->mad_status = answer->mad_status;
+	h->too_large = answer->too_large;
 	h->count = answer->count;
 	h->total = answer->total;
 	if (answer->services)
@@ -515,6 +517,23 @@ static void test_client_says_at_once_that_a_new_sm_lacks_a_record_of_the_asker(v
 	assert_int_equal(h.status, -ENOENT);
 }
 
+static void test_client_tells_that_an_answer_was_too_large(void **state)
+{
+	struct rcm_fake_sent sent;
+	struct rcm_sa_query *query;
+	struct heard h = { 0 };
+
+	(void)state;
+	assert_int_equal(ask(1, "disk", &h, &query), 0);
+	sent = rcm_fake_umad_sent();
+	rcm_fake_umad_answer(&sent, 0, 0, NULL, 0);
+	rcm_fake_umad.recv_ret = -EMSGSIZE;
+	turn();
+	rcm_fake_umad.recv_ret = 0;
+	assert_int_equal(h.status, -EIO);
+	assert_true(h.too_large);
+}
+
 /* ---- Ports that change while questions are under way ---- */
 
 enum { UNDER_WAY = RCM_SA_WINDOW + 4 };
@@ -636,6 +655,7 @@ int main(void)
 		TEST(test_client_deleting_what_is_not_there_is_enoent),
 		TEST(test_client_says_at_once_that_a_new_sm_lacks_a_record_of_the_asker),
 		TEST(test_client_opens_no_port_before_the_first_question),
+		TEST(test_client_tells_that_an_answer_was_too_large),
 		TEST(test_client_told_of_a_port_that_went_down_fails_what_waits_there_at_once),
 		TEST(test_client_whose_answers_stay_out_sees_by_itself_that_the_port_went_down),
 		TEST(test_client_told_of_another_sm_asks_that_at_once),

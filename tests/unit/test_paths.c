@@ -26,6 +26,7 @@ static int setup(void **state)
 		.service = "storage", .hints.flags = RAI_SA, .port = rcm_fake_sa_gid(1),
 		.deadline_ms = RCM_DEADLINE_DEFAULT,
 	};
+	rcm_engine_the()->sa_hosts = 0;
 	for (uint8_t i = 0; i < MANY; i++) {
 		many[i] = (struct rcm_sa_service_record){ .gid = rcm_fake_sa_gid(20 + i), .pkey = 0x8001, .id = 7,
 							  .name = "storage" };
@@ -144,6 +145,20 @@ static void test_paths_to_few_of_many_hosts_are_asked_for_singly(void **state)
 	assert_all_have_paths(MANY);
 }
 
+/* It would be as large the next time. */
+static void test_paths_that_are_too_many_for_an_answer_are_not_asked_for_so_again(void **state)
+{
+	(void)state;
+	script(MANY, (struct rcm_fake_sa_step){ ALL, .status = -EIO, .too_large = true }, MANY);
+	assert_all_have_paths(MANY);
+	rcm_asker_done(&asker);
+	rcm_addrinfo_free(list);
+	script(MANY, (struct rcm_fake_sa_step){ 0 }, MANY);
+	memmove(&steps[1], &steps[2], MANY * sizeof(*steps));
+	rcm_fake_sa_script(steps, 1 + MANY);
+	assert_all_have_paths(MANY);
+}
+
 /* Half of the time is left for asking singly; what comes then comes with what was had. */
 static void test_paths_that_nobody_tells_leave_time_to_ask_singly(void **state)
 {
@@ -175,6 +190,7 @@ int main(void)
 		TEST(test_paths_of_a_client_that_cannot_ask_for_all_are_asked_for_singly),
 		TEST(test_paths_to_records_of_another_id_are_asked_for_by_that),
 		TEST(test_paths_to_a_few_are_asked_for_singly),
+		TEST(test_paths_that_are_too_many_for_an_answer_are_not_asked_for_so_again),
 		TEST(test_paths_that_nobody_tells_leave_time_to_ask_singly),
 		TEST(test_paths_that_are_awaited_are_cancelled_with_their_question),
 		TEST(test_paths_to_few_of_many_hosts_are_asked_for_singly),
