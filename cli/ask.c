@@ -33,6 +33,15 @@ static int id_set_deadline(struct rdma_cm_id *id, const uint32_t *deadline_ms)
 	return rdma_set_option(id, RDMA_OPTION_RAI, RAI_OPTION_DEADLINE_MS, &ms, sizeof(ms));
 }
 
+static int ask(struct rdma_cm_id *id, const struct cli_question *question)
+{
+	if (question->remove)
+		return rai_service_remove(id, question->remove);
+	if (question->filter)
+		return rai_service_list(id, question->filter);
+	return rdma_resolve_addrinfo(id, question->node, question->service, &question->hints);
+}
+
 /* True where an event will follow. */
 static bool start(struct rdma_event_channel *channel, const struct cli_question *question, size_t place,
 		  struct cli_answer *answer, struct rdma_cm_id **ret_id)
@@ -52,8 +61,8 @@ static bool start(struct rdma_event_channel *channel, const struct cli_question 
 	step = "setting the deadline";
 	if (id_set_deadline(id, question->deadline_ms))
 		goto failed;
-	step = "starting the resolution";
-	if (rdma_resolve_addrinfo(id, question->node, question->service, &question->hints))
+	step = question->remove ? "removing the record" : "starting the resolution";
+	if (ask(id, question))
 		goto failed;
 	*ret_id = id;
 	return true;
@@ -88,7 +97,7 @@ static int drain(struct rdma_event_channel *channel)
 
 	while (rdma_get_cm_event(channel, &event) == 0) {
 		if (event->event == RDMA_CM_EVENT_ADDRINFO_RESOLVED ||
-		    event->event == RDMA_CM_EVENT_ADDRINFO_ERROR) {
+		    event->event == RDMA_CM_EVENT_ADDRINFO_ERROR || (int)event->event == RAI_EVENT_SERVICE) {
 			take(event);
 			taken++;
 		}
@@ -97,14 +106,18 @@ static int drain(struct rdma_event_channel *channel)
 	return errno == EAGAIN ? taken : -errno;
 }
 
-static int wait_all(struct rdma_event_channel *channel, size_t pending)
+static int wait_all(struct rdma_event_channel *channel, int stop, size_t pending)
 {
-	struct pollfd pollfd = { .fd = channel->fd, .events = POLLIN };
+	struct pollfd fds[] = {
+		{ .fd = channel->fd, .events = POLLIN }, { .fd = stop > 0 ? stop : -1, .events = POLLIN },
+	};
 	int rc = 0;
 
 	while (pending > 0 && rc >= 0) {
-		if (poll(&pollfd, 1, -1) < 0 && errno != EINTR)
+		if (poll(fds, 2, -1) < 0 && errno != EINTR)
 			return -errno;
+		if (fds[1].revents)
+			return -ECANCELED;
 		rc = drain(channel);
 		if (rc > 0)
 			pending -= (size_t)rc;
@@ -130,7 +143,7 @@ int cli_ask(const struct cli_question *question, struct cli_answer *answers, con
 		pending += start(channel, question, i, &answers[i], &ids[i]);
 	}
 	*ret_step = "waiting for events";
-	rc = wait_all(channel, pending);
+	rc = wait_all(channel, question->stop, pending);
 out:
 	for (size_t i = 0; i < question->places; i++)
 		if (ids[i])

@@ -2,6 +2,7 @@
 /* Asks one question at one or several places at once, through the public API, and waits for all the answers. */
 #pragma once
 
+#include <rdma/rai.h>
 #include <stdint.h>
 
 #include "out.h"
@@ -13,11 +14,14 @@ struct cli_question {
 	const uint32_t *deadline_ms;		/* NULL: as the library is set up; 0: none */
 	const struct cli_port *ports;		/* SA: where to ask; NULL for names */
 	size_t places;				/* ports, at most CLI_PORTS_MAX, or 1 for names */
+	const struct rai_service_filter *filter;	/* SA: whatever records agree with it; or NULL */
+	const struct rai_service_record *remove;	/* SA: to be removed: no list, but a status; or NULL */
+	int stop;				/* a descriptor that ends the wait once it is readable; 0: none */
 };
 
 /*
  * Fills one answer a place; each holds a list, or a status and words. 0, or -errno where not even a channel could be
- * had, then *ret_step says what failed. Lists are freed by cli_answers_free().
+ * had, then *ret_step says what failed; -ECANCELED: it was stopped. Lists are freed by cli_answers_free().
  */
 int cli_ask(const struct cli_question *question, struct cli_answer *answers, const char **ret_step);
 

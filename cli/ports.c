@@ -114,6 +114,11 @@ static int ports_list(bool active, struct cli_port *ports, size_t max)
 	return (int)count;
 }
 
+int cli_ports_all(struct cli_port *ports, size_t max)
+{
+	return ports_list(false, ports, max);
+}
+
 int cli_ports_active(struct cli_port *ports, size_t max)
 {
 	return ports_list(true, ports, max);

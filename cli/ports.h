@@ -23,5 +23,6 @@ enum { CLI_PORTS_WORDS = 160 };
 /* "no such port; there are mlx5_0/1, mlx5_1/1": all InfiniBand ports, active or not; cut to len. */
 void cli_ports_words(char *buf, size_t len);
 
-/* All active InfiniBand ports, at most max: how many, or -errno. */
+/* All InfiniBand ports, at most max, or those that are active: how many, or -errno. */
+int cli_ports_all(struct cli_port *ports, size_t max);
 int cli_ports_active(struct cli_port *ports, size_t max);

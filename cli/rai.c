@@ -21,7 +21,7 @@ static const struct verb {
 	{ "ports", "list the RDMA ports of this host, and what resolves through each", cli_ports },
 	{ "resolve", "find the addresses of a host name, or of a service of the SA", cli_resolve },
 	{ "run", "run a program with this librdmacm", cli_run },
-	{ "service", "publish a service at the SA, and keep it published", cli_service },
+	{ "service", "publish, list, remove and follow services of the SA", cli_service },
 };
 
 #define VERBS (sizeof(verbs) / sizeof(verbs[0]))

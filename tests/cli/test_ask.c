@@ -35,6 +35,9 @@ static struct {
 	struct rdma_addrinfo result;
 	size_t lists;
 	int flags;
+	const struct rai_service_filter *filter;
+	const struct rai_service_record *removed;
+	bool silent;				/* no event follows a list */
 } lib;
 
 static int answer(int error)
@@ -124,6 +127,29 @@ int rdma_resolve_addrinfo(struct rdma_cm_id *id, const char *node, const char *s
 	if (lib.stray)
 		queue(id, RDMA_CM_EVENT_USER, 0, 0);
 	queue(id, script->event, script->status, script->arg);
+	return 0;
+}
+
+int rai_service_list(struct rdma_cm_id *id, const struct rai_service_filter *filter)
+{
+	const struct script *script = script_of(id);
+
+	lib.filter = filter;
+	if (answer(script->resolve))
+		return -1;
+	if (!lib.silent)
+		queue(id, script->event, script->status, script->arg);
+	return 0;
+}
+
+int rai_service_remove(struct rdma_cm_id *id, const struct rai_service_record *record)
+{
+	const struct script *script = script_of(id);
+
+	lib.removed = record;
+	if (answer(script->resolve))
+		return -1;
+	queue(id, (enum rdma_cm_event_type)RAI_EVENT_SERVICE, script->status, 0);
 	return 0;
 }
 
@@ -281,6 +307,64 @@ static void test_ask_without_a_channel_names_the_step(void **state)
 	assert_int_equal(lib.made, 0);
 }
 
+static void test_ask_for_a_list_asks_for_what_the_filter_has(void **state)
+{
+	static const struct script scripts[] = { { .event = RDMA_CM_EVENT_ADDRINFO_RESOLVED, .arg = 3 } };
+	static const struct cli_port port = { .name = "a/1", .gid.sib_family = AF_IB };
+	static const struct rai_service_filter filter;
+	const struct cli_question question = { .filter = &filter, .ports = &port, .places = 1 };
+	struct cli_answer answers[1] = { 0 };
+	const char *step;
+
+	(void)state;
+	lib.scripts = scripts;
+	assert_int_equal(cli_ask(&question, answers, &step), 0);
+	assert_ptr_equal(lib.filter, &filter);
+	assert_int_equal(answers[0].found, 3);
+	assert_ptr_equal(answers[0].list, &lib.result);
+	cli_answers_free(answers, 1);
+}
+
+static void test_ask_for_a_removal_has_a_status_and_no_list(void **state)
+{
+	static const struct script scripts[] = { { .status = 0 }, { .status = -EIO } };
+	static const struct cli_port ports[] = {
+		{ .name = "a/1", .gid.sib_family = AF_IB }, { .name = "b/1", .gid.sib_family = AF_IB },
+	};
+	static const struct rai_service_record record;
+	const struct cli_question question = { .remove = &record, .ports = ports, .places = 2 };
+	struct cli_answer answers[2] = { 0 };
+	const char *step;
+
+	(void)state;
+	lib.scripts = scripts;
+	assert_int_equal(cli_ask(&question, answers, &step), 0);
+	assert_ptr_equal(lib.removed, &record);
+	assert_int_equal(answers[0].status, 0);
+	assert_null(answers[0].list);
+	assert_int_equal(answers[1].status, -EIO);
+	assert_string_equal(answers[1].text, "in words");
+}
+
+static void test_ask_that_is_stopped_waits_no_longer(void **state)
+{
+	static const struct script scripts[] = { { .resolve = 0 } };
+	static const struct cli_port port = { .name = "a/1", .gid.sib_family = AF_IB };
+	static const struct rai_service_filter filter;
+	struct cli_question question = { .filter = &filter, .ports = &port, .places = 1 };
+	struct cli_answer answers[1] = { 0 };
+	const char *step;
+
+	(void)state;
+	lib.scripts = scripts;
+	lib.silent = true;
+	question.stop = eventfd(1, EFD_CLOEXEC);
+	assert_int_equal(cli_ask(&question, answers, &step), -ECANCELED);
+	assert_int_equal(lib.destroyed, 1);
+	assert_false(lib.channel_open);
+	close(question.stop);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -289,6 +373,9 @@ int main(void)
 		cmocka_unit_test_setup(test_ask_is_not_ended_by_an_event_of_another_kind, setup),
 		cmocka_unit_test_setup(test_ask_whose_results_cant_be_had_is_a_failure, setup),
 		cmocka_unit_test_setup(test_ask_without_a_channel_names_the_step, setup),
+		cmocka_unit_test_setup(test_ask_for_a_list_asks_for_what_the_filter_has, setup),
+		cmocka_unit_test_setup(test_ask_for_a_removal_has_a_status_and_no_list, setup),
+		cmocka_unit_test_setup(test_ask_that_is_stopped_waits_no_longer, setup),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
