@@ -13,7 +13,8 @@
 #include "loop/timer.h"
 
 static_assert((int)EPOLLIN == RCM_READABLE && (int)EPOLLOUT == RCM_WRITABLE &&
-	      (int)EPOLLERR == RCM_BROKEN && (int)EPOLLHUP == RCM_HANGUP, "a source's events are epoll's");
+	      (int)EPOLLERR == RCM_BROKEN && (int)EPOLLHUP == RCM_HANGUP && (uint32_t)EPOLLET == RCM_EDGE,
+	      "a source's events are epoll's");
 
 int rcm_loop_init(struct rcm_loop *loop)
 {

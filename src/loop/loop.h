@@ -14,6 +14,9 @@ struct rcm_timer;
 /* What a source waits for and is told; the values of EPOLLIN, EPOLLOUT, EPOLLERR and EPOLLHUP, which loop.c asserts. */
 enum { RCM_READABLE = 0x1, RCM_WRITABLE = 0x4, RCM_BROKEN = 0x8, RCM_HANGUP = 0x10 };
 
+/* With RCM_READABLE: told once each time that there is more to read, whether it is read or not; EPOLLET's value. */
+#define RCM_EDGE (UINT32_C(1) << 31)
+
 /* Embedded in what it serves; ready() finds its owner with rcm_container(). */
 struct rcm_source {
 	int fd;

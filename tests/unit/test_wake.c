@@ -24,6 +24,27 @@ static void *ring(void *arg)
 	return NULL;
 }
 
+enum { POSTS = 100000 };
+
+static atomic_int posted;
+static int seen;
+
+static void look(struct rcm_wake *w)
+{
+	(void)w;
+	seen = posted;
+}
+
+static void *post(void *arg)
+{
+	(void)arg;
+	for (int i = 0; i < POSTS; i++) {
+		posted++;
+		rcm_wake_ring(&wake);
+	}
+	return NULL;
+}
+
 static void test_wake_many_rings_before_a_turn_serve_once(void **state)
 {
 	pthread_t thread;
@@ -44,10 +65,46 @@ static void test_wake_many_rings_before_a_turn_serve_once(void **state)
 	rcm_loop_done(&loop);
 }
 
+/* What was served once isn't served again, and what comes then is, though nothing was ever read. */
+static void test_wake_each_ring_after_a_turn_serves_again(void **state)
+{
+	(void)state;
+	calls = 0;
+	assert_int_equal(rcm_loop_init(&loop), 0);
+	assert_int_equal(rcm_wake_init(&loop, &wake, count), 0);
+	for (int i = 1; i <= 1000; i++) {
+		rcm_wake_ring(&wake);
+		assert_int_equal(rcm_loop_turn(&loop, -1), 0);
+		assert_int_equal(calls, i);
+	}
+	assert_int_equal(rcm_loop_turn(&loop, 0), 0);
+	assert_int_equal(calls, 1000);
+	rcm_wake_done(&wake);
+	rcm_loop_done(&loop);
+}
+
+/* One thread rings while the loop is served: the last is never lost. */
+static void test_wake_rung_while_it_is_served_is_served_again(void **state)
+{
+	pthread_t thread;
+
+	(void)state;
+	assert_int_equal(rcm_loop_init(&loop), 0);
+	assert_int_equal(rcm_wake_init(&loop, &wake, look), 0);
+	assert_int_equal(pthread_create(&thread, NULL, post, NULL), 0);
+	while (seen < POSTS)
+		assert_int_equal(rcm_loop_turn(&loop, -1), 0);
+	pthread_join(thread, NULL);
+	rcm_wake_done(&wake);
+	rcm_loop_done(&loop);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_wake_many_rings_before_a_turn_serve_once),
+		cmocka_unit_test(test_wake_each_ring_after_a_turn_serves_again),
+		cmocka_unit_test(test_wake_rung_while_it_is_served_is_served_again),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
