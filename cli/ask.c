@@ -42,9 +42,8 @@ static int ask(struct rdma_cm_id *id, const struct cli_question *question)
 	return rdma_resolve_addrinfo(id, question->node, question->service, &question->hints);
 }
 
-/* True where an event will follow. */
-static bool start(struct rdma_event_channel *channel, const struct cli_question *question, size_t place,
-		  struct cli_answer *answer, struct rdma_cm_id **ret_id)
+bool cli_question_start(struct rdma_event_channel *channel, const struct cli_question *question, size_t place,
+			struct cli_answer *answer, struct rdma_cm_id **ret_id)
 {
 	struct rdma_cm_id *id = NULL;
 	struct cli_port port;
@@ -73,20 +72,24 @@ failed:
 	return false;
 }
 
-static void take(const struct rdma_cm_event *event)
+bool cli_answer_take(const struct rdma_cm_event *event)
 {
 	struct cli_answer *answer = event->id->context;
 
+	if (event->event != RDMA_CM_EVENT_ADDRINFO_RESOLVED && event->event != RDMA_CM_EVENT_ADDRINFO_ERROR &&
+	    (int)event->event != RAI_EVENT_SERVICE)
+		return false;
 	answer->code = event->param.arg;
 	answer->status = event->status;
 	answer->event = rdma_event_str(event->event);
 	if (event->event != RDMA_CM_EVENT_ADDRINFO_RESOLVED) {
 		rai_event_text(event, answer->text, sizeof(answer->text));
-		return;
+		return true;
 	}
 	answer->found = event->param.arg;
 	if (rdma_query_addrinfo(event->id, &answer->list))
 		refused(answer, "fetching the results", errno);
+	return true;
 }
 
 /* Takes what is due: how many, or -errno. */
@@ -96,11 +99,7 @@ static int drain(struct rdma_event_channel *channel)
 	int taken = 0;
 
 	while (rdma_get_cm_event(channel, &event) == 0) {
-		if (event->event == RDMA_CM_EVENT_ADDRINFO_RESOLVED ||
-		    event->event == RDMA_CM_EVENT_ADDRINFO_ERROR || (int)event->event == RAI_EVENT_SERVICE) {
-			take(event);
-			taken++;
-		}
+		taken += cli_answer_take(event);
 		rdma_ack_cm_event(event);
 	}
 	return errno == EAGAIN ? taken : -errno;
@@ -140,7 +139,7 @@ int cli_ask(const struct cli_question *question, struct cli_answer *answers, con
 	}
 	for (size_t i = 0; i < question->places; i++) {
 		answers[i].port = question->ports ? question->ports[i].name : NULL;
-		pending += start(channel, question, i, &answers[i], &ids[i]);
+		pending += cli_question_start(channel, question, i, &answers[i], &ids[i]);
 	}
 	*ret_step = "waiting for events";
 	rc = wait_all(channel, question->stop, pending);

@@ -25,4 +25,11 @@ struct cli_question {
  */
 int cli_ask(const struct cli_question *question, struct cli_answer *answers, const char **ret_step);
 
+/* One place alone: true where an event of *ret_id, whose context answer is, will follow; else answer says why not. */
+bool cli_question_start(struct rdma_event_channel *channel, const struct cli_question *question, size_t place,
+			struct cli_answer *answer, struct rdma_cm_id **ret_id);
+
+/* Fills the answer that is the context of the event's id; false: the event ends no resolution. */
+bool cli_answer_take(const struct rdma_cm_event *event);
+
 void cli_answers_free(struct cli_answer *answers, size_t count);

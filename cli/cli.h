@@ -15,6 +15,7 @@ enum { CLI_JSON_VERSION = 1 };
 /* Each takes the command line from its verb on, and returns an enum cli_exit; cli_run() any status. */
 int cli_doctor(int argc, char **argv);
 int cli_explain(int argc, char **argv);
+int cli_ping(int argc, char **argv);
 int cli_ports(int argc, char **argv);
 int cli_resolve(int argc, char **argv);
 int cli_run(int argc, char **argv);

@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "ask.h"
+#include "bulk.h"
 #include "cli.h"
 #include "read.h"
 #include "words.h"
@@ -18,11 +19,17 @@
 enum {
 	NODE_MAX = 253,		/* as rdma_resolve_addrinfo(3) has it */
 	SERVICE_NAME_MAX = 63,
+	WATCH_MS = 2000,	/* between two rounds, unless told otherwise, */
+	WATCH_MIN_MS = 100,	/* and at least */
 };
 
 struct resolve {
 	const char *node, *service, *sa, *port;
 	bool json, passive, brief, time;
+	const char *file;	/* many: of its lines; "-": standard input */
+	bool unordered;
+	unsigned window;
+	uint32_t watch_ms;
 	int family;
 	uint32_t timeout_ms;
 	bool has_timeout;
@@ -39,6 +46,12 @@ static const struct argp_option options[] = {
 	  "never; otherwise names take as long as resolv.conf says, and the SA 4 seconds", 0 },
 	{ "json", 'j', NULL, 0, "Print one JSON object", 0 },
 	{ "short", 'S', NULL, 0, "Print the addresses alone, one a line", 0 },
+	{ "file", 'F', "FILE", 0, "Resolve many: each line of FILE is a NODE and maybe a SERVICE, or with '--sa -' a "
+	  "SERVICE; '-' is the standard input, as it is for a NODE that is '-'", 0 },
+	{ "unordered", 'U', NULL, 0, "Of many: print each as it comes, not in the order of the lines", 0 },
+	{ "window", 'W', "N", 0, "Of many: so many at a time, 1 to 4096; otherwise 1000", 0 },
+	{ "watch", 'w', "TIME", OPTION_ARG_OPTIONAL, "Resolve again every 2 seconds, or TIME, until stopped, and print "
+	  "what changes", 0 },
 	{ "time", 'T', NULL, 0, "Tell on the standard error output how long it took", 0 },
 	CLI_OPTION_HELP,
 	{ 0 }
@@ -73,8 +86,41 @@ static bool is_gid(const char *text)
 	return inet_pton(AF_INET6, text, &(struct in6_addr) { 0 }) == 1;
 }
 
+static unsigned read_window(struct argp_state *state, const char *arg)
+{
+	char *end;
+	unsigned long number = strtoul(arg, &end, 10);
+
+	if (!isdigit((unsigned char)*arg) || *end || number < 1 || number > CLI_WINDOW_MAX)
+		argp_error(state, "a window is a number from 1 to %d: '%s'", CLI_WINDOW_MAX, arg);
+	return (unsigned)number;
+}
+
+static uint32_t read_watch(struct argp_state *state, const char *arg)
+{
+	uint32_t ms = arg ? cli_read_duration(state, arg) : WATCH_MS;
+
+	if (ms < WATCH_MIN_MS)
+		argp_error(state, "what is watched is resolved again after 100ms at least: '%s'", arg);
+	return ms;
+}
+
+/* What is for many alone, and what isn't. */
+static void check_many(struct argp_state *state, const struct resolve *r)
+{
+	if (r->file && (r->node || r->service))
+		argp_error(state, "NODE and SERVICE come from the lines of --file");
+	if (r->file && r->sa && strcmp(r->sa, "-") != 0)
+		argp_error(state, "the services come from the lines of --file: --sa -");
+	if ((r->file || r->watch_ms) && (r->passive || r->time))
+		argp_error(state, "--file and --watch go with neither --passive nor --time");
+	if ((r->unordered || r->window) && !r->file)
+		argp_error(state, "--unordered and --window are for --file");
+}
+
 static void check(struct argp_state *state, const struct resolve *r)
 {
+	check_many(state, r);
 	if (r->sa && r->node && *r->sa == '-')
 		argp_error(state, "--sa takes no NODE; '%s' was taken for its SERVICE, which goes right behind it: "
 			   "rai resolve --sa %s", r->sa, r->node);
@@ -86,22 +132,24 @@ static void check(struct argp_state *state, const struct resolve *r)
 		argp_error(state, "--short and --json exclude each other");
 	if (r->port && !r->sa)
 		argp_error(state, "--port is for --sa");
-	if (!r->sa && !r->node && !r->passive)
+	if (!r->sa && !r->node && !r->passive && !r->file)
 		argp_error(state, "NODE is missing");
-	if (!r->sa && !r->node && !r->service)
+	if (!r->sa && !r->node && !r->service && !r->file)
 		argp_error(state, "--passive without NODE needs a SERVICE: rai resolve -P '' SERVICE");
 	if (r->passive && r->node && !r->service && cli_is_number(r->node))
 		argp_error(state, "%s is taken for a host; as a port: rai resolve -P '' %s", r->node, r->node);
-	if (r->family == AF_IB && !r->node)
+	if (r->family == AF_IB && !r->node && !r->file)
 		argp_error(state, "--family ib needs a NODE, a GID");
-	if (r->family == AF_IB && !is_gid(r->node))
+	if (r->family == AF_IB && r->node && !is_gid(r->node))
 		argp_error(state, "NODE is no GID: '%s'", r->node);
 }
 
 /* An empty NODE stands for none where --passive lets it be left out: "rai resolve -P '' 7471". */
 static void read_argument(struct argp_state *state, struct resolve *r, const char *arg)
 {
-	if (state->arg_num == 0)
+	if (state->arg_num == 0 && strcmp(arg, "-") == 0)
+		r->file = arg;
+	else if (state->arg_num == 0)
 		r->node = r->passive && !*arg ? NULL : cli_read_node(state, arg, NODE_MAX);
 	else if (state->arg_num == 1)
 		r->service = cli_read_service(state, arg, NODE_MAX);
@@ -139,6 +187,18 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'S':
 		r->brief = true;
 		return 0;
+	case 'F':
+		r->file = arg;
+		return 0;
+	case 'U':
+		r->unordered = true;
+		return 0;
+	case 'W':
+		r->window = read_window(state, arg);
+		return 0;
+	case 'w':
+		r->watch_ms = read_watch(state, arg);
+		return 0;
 	case 'T':
 		r->time = true;
 		return 0;
@@ -149,6 +209,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		read_argument(state, r, arg);
 		return 0;
 	case ARGP_KEY_END:
+		if (r->sa && strcmp(r->sa, "-") == 0 && !r->file)
+			r->file = r->sa;
 		check(state, r);
 		return 0;
 	default:
@@ -278,6 +340,19 @@ static int print(const struct resolve *r, const struct cli_question *question, c
 				     fail("printing", strerror(errno), CLI_FAILED);
 }
 
+static int resolve_many(const struct resolve *r, const struct cli_question *question)
+{
+	const struct cli_bulk bulk = {
+		.file = r->file, .question = *question, .sa = r->sa, .json = r->json, .brief = r->brief,
+		.unordered = r->unordered || r->watch_ms, .window = r->window ? r->window : CLI_WINDOW,
+		.watch_ms = r->watch_ms,
+	};
+
+	if (question->places > 1)
+		return fail(r->sa, "many, and what is watched, go through one port: --port says which", CLI_USAGE);
+	return cli_bulk(&bulk);
+}
+
 static int resolve(const struct resolve *r)
 {
 	static const char no_device[] = "no RDMA device, and RAI_DEVICELESS is not 1";
@@ -296,6 +371,8 @@ static int resolve(const struct resolve *r)
 		question.ports = ports;
 		question.places = (size_t)rc;
 	}
+	if (r->file || r->watch_ms)
+		return resolve_many(r, &question);
 	start = now_us();
 	rc = cli_ask(&question, answers, &step);
 	if (rc < 0)
@@ -310,7 +387,7 @@ int cli_resolve(int argc, char **argv)
 	static const struct argp argp = {
 		.options = options,
 		.parser = parse,
-		.args_doc = "NODE [SERVICE]\n--sa SERVICE [--port PORT]",
+		.args_doc = "NODE [SERVICE]\n--sa SERVICE [--port PORT]\n--file FILE [--sa - [--port PORT]]",
 		.doc = "Resolve NODE as rdma_resolve_addrinfo(3) does, or with --sa a service of the InfiniBand SA.\v"
 		       "Exit status: 0 found, 1 not found, 2 wrong usage, 3 any other failure.",
 	};

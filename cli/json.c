@@ -122,7 +122,7 @@ int cli_print_json(FILE *out, const struct cli_report *report)
 	if (!json)
 		return rc;
 	json_object_set_new(json, "time_us", report->took_us < 0 ? json_null() : json_integer(report->took_us));
-	rc = json_dumpf(json, out, JSON_INDENT(2) | JSON_REAL_PRECISION(REAL_DIGITS));
+	rc = json_dumpf(json, out, (report->line ? JSON_COMPACT : JSON_INDENT(2)) | JSON_REAL_PRECISION(REAL_DIGITS));
 	if (rc == 0)
 		rc = fputc('\n', out);
 	rc = rc < 0 ? -EIO : 0;

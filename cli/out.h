@@ -24,6 +24,7 @@ struct cli_report {
 	bool sa;
 	const struct cli_answer *answers;
 	size_t count;
+	bool line;			/* the object in one line */
 	int64_t took_us;		/* from the question to the last answer; negative: not asked */
 };
 

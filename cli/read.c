@@ -23,6 +23,14 @@ void cli_help(struct argp_state *state)
 	argp_state_help(state, state->out_stream, ARGP_HELP_STD_HELP);
 }
 
+bool cli_is_word(const char *text)
+{
+	for (const unsigned char *c = (const unsigned char *)text; *c; c++)
+		if (*c < ' ' || *c == 0x7f)
+			return false;
+	return cli_is_utf8(text);
+}
+
 const char *cli_read_word(struct argp_state *state, const char *what, const char *arg, size_t max)
 {
 	if (!*arg)

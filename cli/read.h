@@ -12,6 +12,9 @@
 
 void cli_help(struct argp_state *state);
 
+/* Whether it is UTF-8 without control characters. */
+bool cli_is_word(const char *text);
+
 /* UTF-8 without control characters, 1 to max bytes. */
 const char *cli_read_word(struct argp_state *state, const char *what, const char *arg, size_t max);
 

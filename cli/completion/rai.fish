@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# Completion of the rai command for fish. What there is to choose from, rai says itself.
+
+function __rai_verbs
+    rai help 2>/dev/null | sed -nE '/^Commands:/,/^$/s/^  ([a-z]+) +(.*)/\1\t\2/p'
+    printf 'help\tlist the commands, or tell the options of one\n'
+end
+
+function __rai_verb
+    set -l words (commandline -opc)
+    test (count $words) -ge 2; and echo $words[2]
+end
+
+function __rai_options
+    set -l verb (__rai_verb)
+    set -l words (commandline -opc)
+    if test "$verb" = service; and test (count $words) -ge 3
+        set verb service $words[3]
+    end
+    rai $verb --help 2>/dev/null | sed -nE 's/^ +(-.,? *)?(--[a-z-]+).*/\2/p'
+end
+
+function __rai_ports
+    rai ports 2>/dev/null | sed -nE 's,^([^ ]+/[0-9]+) .*,\1,p'
+end
+
+function __rai_actions
+    rai service --help 2>/dev/null | sed -nE '/^Commands:/,/^$/s/^  ([a-z]+) .*/\1/p'
+end
+
+function __rai_previous
+    set -l words (commandline -opc)
+    contains -- $words[-1] $argv
+end
+
+complete -c rai -f
+complete -c rai -n 'test (count (commandline -opc)) -eq 1' -a '(__rai_verbs)'
+complete -c rai -n 'contains -- help (__rai_verb)' -a '(__rai_verbs)'
+complete -c rai -n 'test (count (commandline -opc)) -ge 2; and string match -q -- "-*" (commandline -ct)' -a '(__rai_options)'
+complete -c rai -n '__rai_previous -p --port' -a '(__rai_ports)'
+complete -c rai -n '__rai_previous -f --family' -a 'inet inet6 ib'
+complete -c rai -n '__rai_previous -F --file' -F
+complete -c rai -n 'contains -- service (__rai_verb); and test (count (commandline -opc)) -eq 2' -a '(__rai_actions)'
+complete -c rai -n 'contains -- run (__rai_verb)' -a '(__fish_complete_subcommand --fcs-skip=2)'
+complete -c rai -n 'contains -- (__rai_verb) resolve explain ping; and not __rai_previous -p --port -f --family -F --file' -a '(__fish_print_hostnames)'
