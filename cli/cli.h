@@ -20,3 +20,4 @@ int cli_ports(int argc, char **argv);
 int cli_resolve(int argc, char **argv);
 int cli_run(int argc, char **argv);
 int cli_service(int argc, char **argv);
+int cli_stats(int argc, char **argv);

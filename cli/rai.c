@@ -23,6 +23,7 @@ static const struct verb {
 	{ "resolve", "find the addresses of a host name, or of a service of the SA", cli_resolve },
 	{ "run", "run a program with this librdmacm", cli_run },
 	{ "service", "publish, list, remove and follow services of the SA", cli_service },
+	{ "stats", "print the counters of running processes", cli_stats },
 };
 
 #define VERBS (sizeof(verbs) / sizeof(verbs[0]))

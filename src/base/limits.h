@@ -59,6 +59,7 @@ enum {
 	RCM_ALERTS_LOOK_MS = 10000,	/* how often it is looked which devices there are, and whether there is need */
 	RCM_ALERTS_PAUSE_MS = 50,	/* events so soon after those that were acted upon are acted upon together */
 	RCM_NETDEVS_MAX = 64,		/* network interfaces of RDMA devices that are told apart */
+	RCM_GAUGE_TURN = 4,		/* who wants to know the counters is answered, so many a turn */
 	RCM_RETIRED_MAX = 64,		/* destroyed channels whose memory is kept for calls that were on their way */
 	RCM_USER_SPARES_MAX = 64,	/* acknowledged USER events whose memory an id keeps for later ones */
 	RCM_TURN_REQUESTS = 256,	/* requests begun per turn, so that a burst of them delays no answer */

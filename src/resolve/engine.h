@@ -8,6 +8,7 @@
 #include "loop/wake.h"
 #include "publish/publisher.h"
 #include "resolve/cache.h"
+#include "resolve/gauge.h"
 #include "resolve/monitor.h"
 #include "resolve/request.h"
 #include "resolve/stats.h"
@@ -83,6 +84,7 @@ struct rcm_engine {
 	struct rcm_ports_seen ports_seen;
 	struct rcm_publisher publisher;
 	struct rcm_monitor monitor;
+	struct rcm_gauge gauge;
 	unsigned sa_hosts;			/* paths in the last answer with those to all hosts; 0: none yet */
 	struct rcm_waiters reading, naming;
 	struct rcm_flight *flights;		/* by key */

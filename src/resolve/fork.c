@@ -97,6 +97,7 @@ void rcm_engine_abandon(struct rcm_engine *engine)
 	rcm_lock_acquire(&engine->reach_lock);
 	rcm_reach_reset(&engine->reach);
 	rcm_lock_release(&engine->reach_lock);
+	rcm_gauge_abandon(&engine->gauge);
 	rcm_monitor_abandon(&engine->monitor);
 	rcm_wake_abandon(&engine->wake);
 	atomic_store(&engine->asleep, false);

@@ -122,6 +122,18 @@ static void gate_enter(struct rcm_loop *loop) RCM_UNCHECKED
 	atomic_store_explicit(&engine->asleep, false, memory_order_relaxed);
 }
 
+static void resolver_show(void *arg, struct rai_stats *ret_stats)
+{
+	struct rcm_engine *engine = arg;
+
+	rcm_stats_show(&engine->stats, rcm_cache_count(&engine->cache), ret_stats);
+}
+
+__attribute__((destructor)) static void resolver_remove_gauge(void)
+{
+	rcm_gauge_remove(&rcm_engine_the()->gauge);
+}
+
 static void *resolver_run(void *arg)
 {
 	struct rcm_engine *engine = arg;
@@ -129,6 +141,7 @@ static void *resolver_run(void *arg)
 	int ret;
 
 	gate_enter(&engine->loop);
+	rcm_gauge_open(&engine->gauge, &engine->loop, resolver_show, engine);
 	for (;;) {
 		more = box_serve(engine);
 		levels_show(engine);

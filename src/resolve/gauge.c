@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The counters of this process for others to read. */
+#include "resolve/gauge.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/container.h"
+#include "base/err.h"
+#include "base/fds.h"
+#include "base/limits.h"
+#include "base/log.h"
+
+enum { BACKLOG = 8, REPLY_ROOM = 1024 };
+
+bool rcm_gauge_path(const char *directory, uint64_t pid, char *path, size_t size)
+{
+	return snprintf(path, size, "%s/rai-%" PRIu64 ".stats", directory, pid) < (int)size;
+}
+
+/* ---- Who asks ---- */
+
+static bool gauge_may_read(int fd)
+{
+	struct ucred peer;
+	socklen_t len = sizeof(peer);
+
+	return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) && (peer.uid == geteuid() || peer.uid == 0);
+}
+
+/* A line a counter, by their names in struct rai_stats. */
+static size_t gauge_print(const struct rcm_gauge *gauge, char reply[REPLY_ROOM])
+{
+	struct rai_stats s;
+	int len;
+
+	gauge->show(gauge->arg, &s);
+	len = snprintf(reply, REPLY_ROOM, "rai-stats 1\nversion %s\nprogram %s\npid %" PRIu64 "\nstarted %" PRIu64
+		       "\nresolved %" PRIu64 "\nfailed %" PRIu64 "\ncancelled %" PRIu64 "\nkept_hits %" PRIu64
+		       "\nshared %" PRIu64 "\nlookups %" PRIu64 "\ntimeouts %" PRIu64 "\nsa_queries %" PRIu64
+		       "\nsa_retries %" PRIu64 "\noutstanding %" PRIu64 "\nin_flight %" PRIu64 "\nkept %" PRIu64 "\n",
+		       RAI_VERSION, program_invocation_short_name, (uint64_t)atomic_load(&gauge->pid), s.started,
+		       s.resolved, s.failed, s.cancelled, s.kept_hits, s.shared, s.lookups, s.timeouts, s.sa_queries,
+		       s.sa_retries, s.outstanding, s.in_flight, s.kept);
+	return len < REPLY_ROOM ? (size_t)len : REPLY_ROOM - 1;
+}
+
+/* What is sent fits into an empty socket. */
+static void gauge_answer(const struct rcm_gauge *gauge, int fd)
+{
+	char reply[REPLY_ROOM];
+
+	if (gauge_may_read(fd))
+		(void)!send(fd, reply, gauge_print(gauge, reply), MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+static void gauge_asked(struct rcm_source *source, uint32_t events)
+{
+	struct rcm_gauge *gauge = rcm_container(source, struct rcm_gauge, source);
+
+	(void)events;
+	for (int i = 0; i < RCM_GAUGE_TURN; i++) {
+		int fd = accept4(source->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+		if (fd >= 0) {
+			gauge_answer(gauge, fd);
+			close(fd);
+			continue;
+		}
+		/* Without a descriptor for it the connection stays, and would wake the loop again at once: who wants to
+		 * know asks in vain from now on, rather than that the process spins. */
+		if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {
+			rcm_error("stats: %s: nobody is answered any more", strerrordesc_np(errno));
+			rcm_source_remove(source);
+		}
+		return;
+	}
+}
+
+/* ---- Opening ---- */
+
+/* Where others may write, a name could be another's file by the time that it is used. */
+static int directory_check(const char *directory)
+{
+	struct stat st;
+
+	if (*directory != '/' || stat(directory, &st))
+		return -ENOENT;
+	return S_ISDIR(st.st_mode) && st.st_uid == geteuid() && !(st.st_mode & (S_IWGRP | S_IWOTH)) ? 0 : -EPERM;
+}
+
+static int gauge_bind(const char *path)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	int fd = rcm_fds_add(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)), ret;
+
+	if (fd < 0)
+		return fd;
+	memcpy(address.sun_path, path, strlen(path) + 1);
+	/* One of a process that had this number and was killed. Nobody connects before listen(), so that between bind()
+	 * and chmod() the mode that umask(2) gives matters to none. */
+	unlink(path);
+	if (!bind(fd, (struct sockaddr *)&address, sizeof(address)) && !chmod(path, S_IRUSR | S_IWUSR) &&
+	    !listen(fd, BACKLOG))
+		return fd;
+	ret = rcm_errno();
+	unlink(path);
+	rcm_fds_close(fd);
+	return ret;
+}
+
+static int gauge_try(struct rcm_gauge *gauge, struct rcm_loop *loop)
+{
+	const char *directory = secure_getenv("XDG_RUNTIME_DIR");
+	uint64_t pid = (uint64_t)getpid();
+	int ret, fd;
+
+	if (!directory)
+		return -ENOENT;
+	ret = directory_check(directory);
+	if (ret)
+		return ret;
+	if (!rcm_gauge_path(directory, pid, gauge->path, sizeof(gauge->path)))
+		return -ENAMETOOLONG;
+	fd = gauge_bind(gauge->path);
+	if (fd < 0)
+		return fd;
+	ret = rcm_source_add(loop, &gauge->source, fd, RCM_READABLE, gauge_asked);
+	if (ret) {
+		unlink(gauge->path);
+		rcm_fds_close(fd);
+		return ret;
+	}
+	atomic_store(&gauge->pid, pid);
+	return 0;
+}
+
+void rcm_gauge_open(struct rcm_gauge *gauge, struct rcm_loop *loop, rcm_gauge_fn *show, void *arg)
+{
+	const char *wanted = secure_getenv("RAI_STATS");
+	int ret;
+
+	if (!wanted || strcmp(wanted, "1") != 0)
+		return;
+	gauge->show = show;
+	gauge->arg = arg;
+	ret = gauge_try(gauge, loop);
+	if (ret)
+		rcm_error("stats: no socket in XDG_RUNTIME_DIR: %s", strerrordesc_np(-ret));
+}
+
+void rcm_gauge_remove(struct rcm_gauge *gauge)
+{
+	uint64_t pid = atomic_load(&gauge->pid);
+
+	if (pid && pid == (uint64_t)getpid())
+		unlink(gauge->path);
+}
+
+void rcm_gauge_abandon(struct rcm_gauge *gauge)
+{
+	gauge->source.loop = NULL;
+	atomic_store(&gauge->pid, 0);
+}

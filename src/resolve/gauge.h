@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The counters of this process for others to read: a socket in XDG_RUNTIME_DIR, where RAI_STATS asks for it. */
+#pragma once
+
+#include <rdma/rai.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "loop/loop.h"
+
+typedef void rcm_gauge_fn(void *arg, struct rai_stats *ret_stats);
+
+struct rcm_gauge {
+	struct rcm_source source;	/* fd of one that isn't open: meaningless */
+	rcm_gauge_fn *show;
+	void *arg;
+	_Atomic(uint64_t) pid;		/* whose socket it is; 0: it isn't open */
+	char path[108];			/* as sun_path */
+};
+
+/* "DIRECTORY/rai-PID.stats", for a buffer of at least sun_path's size: false where it is too long. Any thread. */
+bool rcm_gauge_path(const char *directory, uint64_t pid, char *path, size_t size);
+
+/*
+ * Opens it where the environment says so and the directory is this user's alone; else, or where it can't be had,
+ * nothing happens, which RAI_LOG tells. Each who connects and is this user, or root, is sent a few lines at once, and
+ * the connection is closed: nobody is waited for. The loop's thread.
+ */
+void rcm_gauge_open(struct rcm_gauge *gauge, struct rcm_loop *loop, rcm_gauge_fn *show, void *arg);
+
+/* At the end of the process: removes its name, where it is this process's. */
+void rcm_gauge_remove(struct rcm_gauge *gauge);
+
+/* In the child of a fork: it is the parent's. */
+void rcm_gauge_abandon(struct rcm_gauge *gauge);
