@@ -297,6 +297,18 @@ static enum cli_exit verdict(const struct cli_answer *answers, size_t count)
 	return verdict;
 }
 
+/* What people write with letters that DNS has no form of its own for. */
+static void hint_ascii(const char *asked, int status)
+{
+	const char *c = asked;
+
+	while (*c && (unsigned char)*c < 0x80)
+		c++;
+	if (*c && status == -ENOENT)
+		fprintf(stderr, "rai resolve: %s is not ASCII: DNS has such a name as one that begins with xn--, which "
+			"idn2(1) prints\n", asked);
+}
+
 /* An event's text says what was asked; a refusal's names the step only. */
 static void complain(const char *asked, const struct cli_answer *answer)
 {
@@ -308,6 +320,7 @@ static void complain(const char *asked, const struct cli_answer *answer)
 	else
 		fprintf(stderr, "%s: %s (", asked, answer->text);
 	fprintf(stderr, "-%s)\n", cli_errno_word(answer->status));
+	hint_ascii(asked, answer->status);
 }
 
 static int64_t now_us(void)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "environment.h"
 #include "read.h"
 
 const char *argp_program_version = "rai " RAI_VERSION;
@@ -148,6 +149,7 @@ int main(int argc, char **argv)
 	snprintf(name, sizeof(name), "rai %s", choice.verb->name);
 	if (choice.help)
 		return choice.verb->run(2, (char *[]) { name, (char[]) { "--help" }, NULL });
+	cli_environment_check();
 	argv[choice.first] = name;
 	return choice.verb->run(argc - choice.first, argv + choice.first);
 }
