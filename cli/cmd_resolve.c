@@ -13,6 +13,7 @@
 #include "ask.h"
 #include "bulk.h"
 #include "cli.h"
+#include "host.h"
 #include "read.h"
 #include "words.h"
 
@@ -309,6 +310,22 @@ static void hint_ascii(const char *asked, int status)
 			"idn2(1) prints\n", asked);
 }
 
+/* Why a name may be answered otherwise than expected, or not at all: a file that isn't as it should be. */
+static void hint_files(const struct rdma_addrinfo *list)
+{
+	struct cli_nameserver servers[CLI_NAMESERVERS_MAX];
+	struct cli_finding finding;
+
+	cli_host_file("", "/etc/hosts", "its names were asked for elsewhere", &finding);
+	if (finding.verdict == CLI_BAD)
+		fprintf(stderr, "rai resolve: %s\n", finding.text);
+	if (list)
+		return;
+	cli_host_nameservers("", servers, &finding);
+	if (finding.verdict != CLI_OK)
+		fprintf(stderr, "rai resolve: %s\n", finding.text);
+}
+
 /* An event's text says what was asked; a refusal's names the step only. */
 static void complain(const char *asked, const struct cli_answer *answer)
 {
@@ -341,6 +358,8 @@ static int print(const struct resolve *r, const struct cli_question *question, c
 
 	for (size_t i = 0; i < report.count; i++)
 		complain(report.node ? report.node : report.service, &answers[i]);
+	if (!r->sa)
+		hint_files(answers[0].list);
 	if (r->time)
 		fprintf(stderr, "rai resolve: it took %.3f ms\n", (double)took_us / 1000);
 	if (r->json)

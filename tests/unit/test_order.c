@@ -39,6 +39,18 @@ static bool is_before(struct rcm_order a, struct rcm_order b)
 	return !memcmp(&one[0].to, &a.to, sizeof(a.to)) && !memcmp(&other[0].to, &a.to, sizeof(a.to));
 }
 
+/* Which rule is told of the two. */
+static int rule_of(struct rcm_order a, struct rcm_order b)
+{
+	struct rcm_order both[2] = { a, b };
+
+	both[1].given = 1;
+	rcm_order_sort(both, 2, &rcm_policy_default);
+	rcm_order_explain(both, 2, &rcm_policy_default);
+	assert_int_equal(both[1].rule, 0);
+	return both[0].rule;
+}
+
 static void test_order_rules_of_rfc_6724(void **state)
 {
 	static const struct {
@@ -65,10 +77,15 @@ static void test_order_rules_of_rfc_6724(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-		if (!is_before(make(rows[i].first, rows[i].first_from, rows[i].first_prefix),
-			       make(rows[i].second, rows[i].second_from, rows[i].second_prefix)))
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct rcm_order first = make(rows[i].first, rows[i].first_from, rows[i].first_prefix);
+		struct rcm_order second = make(rows[i].second, rows[i].second_from, rows[i].second_prefix);
+
+		if (!is_before(first, second))
 			fail_msg("rule %d: %s, %s", rows[i].rule, rows[i].first, rows[i].second);
+		assert_int_equal(rule_of(first, second), rows[i].rule);
+		assert_int_equal(rule_of(second, first), rows[i].rule);
+	}
 }
 
 static void test_order_deprecated_home_and_tunnel_sources(void **state)
@@ -78,12 +95,15 @@ static void test_order_deprecated_home_and_tunnel_sources(void **state)
 	(void)state;
 	other.from_deprecated = true;
 	assert_true(is_before(plain, other));
+	assert_int_equal(rule_of(plain, other), 3);
 	other.from_deprecated = false;
 	other.from_home = true;
 	assert_true(is_before(other, plain));
+	assert_int_equal(rule_of(plain, other), 4);
 	other.from_home = false;
 	other.native = false;
 	assert_true(is_before(plain, other));
+	assert_int_equal(rule_of(plain, other), 7);
 }
 
 /* glibc: a longer common prefix of IPv4 addresses means nothing outside of the subnet. */
@@ -94,6 +114,7 @@ static void test_order_equal_ones_stay_as_given(void **state)
 	(void)state;
 	assert_false(is_before(a, b));
 	assert_false(is_before(b, a));
+	assert_int_equal(rule_of(a, b), 10);
 }
 
 static void test_order_many_equal_ones_stay_as_given(void **state)

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The socket on which a process gives its counters out, in a directory made for it. */
+#include "resolve/gauge.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/limits.h"
+#include "test.h"
+
+static char directory[] = "/tmp/rai-gauge.XXXXXX";
+static struct rcm_loop loop;
+static struct rcm_gauge gauge;
+static unsigned shown;
+
+static void show(void *arg, struct rai_stats *ret_stats)
+{
+	assert_ptr_equal(arg, &gauge);
+	shown++;
+	*ret_stats = (struct rai_stats){ .started = 7, .kept = 3 };
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	strcpy(directory + sizeof(directory) - 7, "XXXXXX");
+	shown = 0;
+	gauge = (struct rcm_gauge){ 0 };
+	return !mkdtemp(directory) || rcm_loop_init(&loop) || setenv("XDG_RUNTIME_DIR", directory, 1) ||
+	       setenv("RAI_STATS", "1", 1);
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	rcm_gauge_remove(&gauge);
+	if (gauge.source.loop) {
+		rcm_source_remove(&gauge.source);
+		close(gauge.source.fd);
+	}
+	rcm_loop_done(&loop);
+	return rmdir(directory);
+}
+
+static void open_it(void)
+{
+	rcm_gauge_open(&gauge, &loop, show, &gauge);
+}
+
+static int ask(void)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+
+	strcpy(address.sun_path, gauge.path);
+	assert_true(fd >= 0);
+	assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+	return fd;
+}
+
+static bool is_answered(int fd)
+{
+	return poll(&(struct pollfd){ .fd = fd, .events = POLLIN }, 1, 0) == 1;
+}
+
+static void test_gauge_that_nobody_asked_for_is_not_there(void **state)
+{
+	static const char *const not_1[] = { "", "0", "yes", "11" };
+
+	(void)state;
+	unsetenv("RAI_STATS");
+	open_it();
+	for (unsigned i = 0; i < sizeof(not_1) / sizeof(*not_1); i++) {
+		setenv("RAI_STATS", not_1[i], 1);
+		open_it();
+	}
+	assert_null(gauge.source.loop);
+	assert_int_equal(gauge.pid, 0);
+}
+
+static void test_gauge_is_for_its_user_alone_and_tells_the_counters(void **state)
+{
+	char reply[2048];
+	struct stat st;
+	ssize_t len;
+	int fd;
+
+	(void)state;
+	open_it();
+	assert_int_equal(stat(gauge.path, &st), 0);
+	assert_int_equal(st.st_mode, S_IFSOCK | 0600);
+	fd = ask();
+	assert_int_equal(rcm_loop_turn(&loop, 0), 0);
+	len = recv(fd, reply, sizeof(reply) - 1, MSG_DONTWAIT);
+	assert_true(len > 0);
+	reply[len] = 0;
+	assert_int_equal(strncmp(reply, "rai-stats 1\n", 12), 0);
+	assert_non_null(strstr(reply, "\nstarted 7\n"));
+	assert_non_null(strstr(reply, "\nkept 3\n"));
+	assert_int_equal(recv(fd, reply, sizeof(reply), MSG_DONTWAIT), 0);
+	close(fd);
+}
+
+static void test_gauge_answers_so_many_a_turn_and_waits_for_nobody(void **state)
+{
+	int fds[2 * RCM_GAUGE_TURN];
+
+	(void)state;
+	open_it();
+	for (int i = 0; i < 2 * RCM_GAUGE_TURN; i++)
+		fds[i] = ask();
+	close(fds[1]);		/* gone before it is answered */
+	assert_int_equal(rcm_loop_turn(&loop, 0), 0);
+	assert_true(is_answered(fds[RCM_GAUGE_TURN - 1]));
+	assert_false(is_answered(fds[RCM_GAUGE_TURN]));
+	assert_int_equal(shown, RCM_GAUGE_TURN);
+	assert_int_equal(rcm_loop_turn(&loop, 0), 0);
+	assert_true(is_answered(fds[2 * RCM_GAUGE_TURN - 1]));
+	for (int i = 0; i < 2 * RCM_GAUGE_TURN; i++)
+		if (i != 1)
+			close(fds[i]);
+}
+
+static void test_gauge_is_not_put_where_others_may_write_or_where_there_is_nothing(void **state)
+{
+	(void)state;
+	assert_int_equal(chmod(directory, 0770), 0);
+	open_it();
+	setenv("XDG_RUNTIME_DIR", "/nonexistent", 1);
+	open_it();
+	setenv("XDG_RUNTIME_DIR", "tmp", 1);
+	open_it();
+	unsetenv("XDG_RUNTIME_DIR");
+	open_it();
+	assert_null(gauge.source.loop);
+}
+
+static void test_gauge_takes_the_place_of_what_a_killed_process_left(void **state)
+{
+	char path[sizeof(gauge.path)];
+	int fd;
+
+	(void)state;
+	assert_true(rcm_gauge_path(directory, (uint64_t)getpid(), path, sizeof(path)));
+	fd = open(path, O_CREAT | O_WRONLY, 0600);
+	assert_true(fd >= 0);
+	close(fd);
+	open_it();
+	assert_non_null(gauge.source.loop);
+	close(ask());
+}
+
+static void test_gauge_of_the_parent_is_left_alone_by_a_child(void **state)
+{
+	struct rcm_gauge childs;
+
+	(void)state;
+	open_it();
+	childs = gauge;
+	childs.pid++;
+	rcm_gauge_remove(&childs);	/* as another process */
+	assert_int_equal(access(gauge.path, F_OK), 0);
+	childs = gauge;
+	rcm_gauge_abandon(&childs);
+	assert_null(childs.source.loop);
+	rcm_gauge_remove(&childs);
+	assert_int_equal(access(gauge.path, F_OK), 0);
+	rcm_gauge_remove(&gauge);
+	assert_int_equal(access(gauge.path, F_OK), -1);
+}
+
+static void test_gauge_path_that_is_too_long_is_refused(void **state)
+{
+	char long_one[120], path[sizeof(gauge.path)];
+
+	(void)state;
+	memset(long_one, 'x', sizeof(long_one));
+	long_one[sizeof(long_one) - 1] = 0;
+	assert_false(rcm_gauge_path(long_one, 1, path, sizeof(path)));
+	assert_true(rcm_gauge_path("/run/user/1000", 4194304, path, sizeof(path)));
+	assert_string_equal(path, "/run/user/1000/rai-4194304.stats");
+}
+
+#define IN_DIRECTORY(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		IN_DIRECTORY(test_gauge_that_nobody_asked_for_is_not_there),
+		IN_DIRECTORY(test_gauge_is_for_its_user_alone_and_tells_the_counters),
+		IN_DIRECTORY(test_gauge_answers_so_many_a_turn_and_waits_for_nobody),
+		IN_DIRECTORY(test_gauge_is_not_put_where_others_may_write_or_where_there_is_nothing),
+		IN_DIRECTORY(test_gauge_takes_the_place_of_what_a_killed_process_left),
+		IN_DIRECTORY(test_gauge_of_the_parent_is_left_alone_by_a_child),
+		cmocka_unit_test(test_gauge_path_that_is_too_long_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
