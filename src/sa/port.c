@@ -18,9 +18,12 @@ enum { SEATS = 8 };			/* of GIDs, for each thread */
 /* IBTA volume 1, 4.1.1: the SA's well-known GUID, in the subnet's own prefix. */
 static const uint8_t sa_guid[8] = { 0x02, 0, 0, 0, 0, 0, 0, 0x02 };
 
-bool rcm_port_mad_module(void)
+int rcm_port_mad_module(void)
 {
-	return rcm_sysfs_has("class/infiniband_mad/abi_version");
+	char line[16];
+	int ret = rcm_sysfs_line(line, sizeof(line), "class/infiniband_mad/abi_version");
+
+	return !ret || rcm_is_want(ret) ? ret : -ENODEV;
 }
 
 /* One line of a file of a port. */
@@ -85,13 +88,19 @@ int rcm_port_pkey(const char *device, unsigned number, uint16_t *ret_pkey, uint1
 int rcm_port_address(const struct rcm_sa_port *port, struct rcm_sa_address *ret_address)
 {
 	unsigned long state, lid, sm_lid, sm_sl;
+	int ret = read_number(port->device, port->number, "state", &state);
 
-	if (read_number(port->device, port->number, "state", &state))
-		return -ENODEV;
-	if (state != STATE_ACTIVE || read_number(port->device, port->number, "sm_lid", &sm_lid) ||
-	    read_number(port->device, port->number, "sm_sl", &sm_sl) ||
-	    read_number(port->device, port->number, "lid", &lid))
+	if (ret)
+		return rcm_is_want(ret) ? ret : -ENODEV;
+	if (state != STATE_ACTIVE)
 		return -ENETDOWN;
+	ret = read_number(port->device, port->number, "sm_lid", &sm_lid);
+	if (!ret)
+		ret = read_number(port->device, port->number, "sm_sl", &sm_sl);
+	if (!ret)
+		ret = read_number(port->device, port->number, "lid", &lid);
+	if (ret)
+		return rcm_is_want(ret) ? ret : -ENETDOWN;
 	if (!sm_lid || sm_lid > LID_UNICAST_MAX)
 		return -ENETDOWN;
 	ret_address->lid = (uint16_t)sm_lid;

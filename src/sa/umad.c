@@ -206,8 +206,10 @@ static int umad_try(const struct rcm_gid *gid)
 {
 	struct rcm_umad *umad = NULL;
 	struct rcm_sa_port port;
-	int ret = rcm_port_mad_module() ? rcm_sa_port_by_gid(gid, &port) : -ENODEV;
+	int ret = rcm_port_mad_module();
 
+	if (!ret)
+		ret = rcm_sa_port_by_gid(gid, &port);
 	if (!ret)
 		ret = umad_open_device(&port, &umad);
 	umad_close_device(umad);

@@ -61,6 +61,8 @@ WRAP(FAKE_MEMORY, void *, NULL, realloc, (void *old, size_t size), old, size)
 WRAP(FAKE_MEMORY, void *, NULL, reallocarray, (void *old, size_t n, size_t size), old, n, size)
 WRAP(FAKE_MEMORY, char *, NULL, strdup, (const char *text), text)
 WRAP(FAKE_DESCRIPTORS, FILE *, NULL, fopen, (const char *path, const char *mode), path, mode)
+WRAP(FAKE_DESCRIPTORS, FILE *, NULL, fopen64, (const char *path, const char *mode), path, mode)
+WRAP(FAKE_DESCRIPTORS, int, -1, __open64_2, (const char *path, int flags), path, flags)
 WRAP(FAKE_DESCRIPTORS, DIR *, NULL, opendir, (const char *path), path)
 WRAP(FAKE_DESCRIPTORS, int, -1, socket, (int family, int type, int protocol), family, type, protocol)
 WRAP(FAKE_DESCRIPTORS, int, -1, eventfd, (unsigned value, int flags), value, flags)
@@ -69,6 +71,10 @@ WRAP(FAKE_DESCRIPTORS, int, -1, inotify_init1, (int flags), flags)
 WRAP(FAKE_DESCRIPTORS, int, -EMFILE, rcm_ucma_open, (struct rcm_ucma *ret_ucma, int flags), ret_ucma, flags)
 WRAP(FAKE_THREADS, int, EAGAIN, pthread_create,
      (pthread_t *thread, const pthread_attr_t *attr, void *(*fn)(void *), void *arg), thread, attr, fn, arg)
+
+/* The library makes no file, which would need a mode. */
+WRAP(FAKE_DESCRIPTORS, int, -1, open, (const char *path, int flags, ...), path, flags)
+WRAP(FAKE_DESCRIPTORS, int, -1, open64, (const char *path, int flags, ...), path, flags)
 
 int __wrap_asprintf(char **text, const char *format, ...);
 int __wrap___asprintf_chk(char **text, int flag, const char *format, ...);

@@ -23,14 +23,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "../fakes/fake_sysfs.h"
 #include "fire.h"
 
 enum { MANY = 1000, SOME = 200, FEW = 8, FAULTS_MAX = 128, SIDES = 3, SITUATIONS = 4 };
@@ -470,24 +468,6 @@ static void print_row(const struct fire_fault *f, const struct row *r)
 
 static const struct fire_side *const sides[SIDES] = { &fire_names, &fire_services, &fire_routes };
 
-/* The port that the SA is asked through, in a /sys of this world's own. */
-static void make_port(void)
-{
-	static const char *const files[][2] = {
-		{ "class/infiniband_mad/abi_version", "5" }, { "class/infiniband/fake0/ports/1/state", "4: ACTIVE" },
-		{ "class/infiniband/fake0/ports/1/lid", "0x1" }, { "class/infiniband/fake0/ports/1/sm_lid", "0x1" },
-		{ "class/infiniband/fake0/ports/1/sm_sl", "0" }, { "class/infiniband/fake0/ports/1/lid_mask_count", "0" },
-		{ "class/infiniband/fake0/ports/1/link_layer", "InfiniBand" },
-		{ "class/infiniband/fake0/ports/1/gids/0", "fe80::1" }, { "class/infiniband/fake0/ports/1/pkeys/0", "0xffff" },
-	};
-	const char *folder = rcm_fake_sysfs_new();
-
-	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
-		rcm_fake_sysfs_add(files[i][0], files[i][1]);
-	if (mount(folder, "/sys", NULL, MS_BIND, NULL))
-		err(77, "mount on /sys");
-}
-
 static bool is_wanted(const struct fire_fault *f, const char *words)
 {
 	return !words || strstr(f->what, words);
@@ -545,7 +525,7 @@ int main(int argc, char **argv)
 		execv("/proc/self/exe", argv);
 	}
 	setenv("RAI_DEVICELESS", "1", 1);
-	make_port();
+	fire_sa_make();
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (shared == MAP_FAILED || sem_init(&shared->places, 1, AT_A_TIME))
 		err(1, "shared memory");
@@ -554,6 +534,6 @@ int main(int argc, char **argv)
 	while (wait(&status) > 0)
 		well = well && !status;
 	well = print_tables(words) && well;
-	rcm_fake_sysfs_done();
+	fire_sa_done();
 	return well ? 0 : 1;
 }

@@ -43,7 +43,10 @@ struct fire_side {
 
 extern const struct fire_side fire_names, fire_services, fire_routes;
 
-/* Ports of the SA's that are open. */
+/* The port that the SA is asked through, in a /sys of this world's own; its cable; how often it is open. */
+void fire_sa_make(void);
+void fire_sa_done(void);
+void fire_sa_link(bool up);
 unsigned fire_sa_ports(void);
 
 /* Prints it, and the run fails. */

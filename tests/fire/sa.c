@@ -5,6 +5,7 @@
  * in the port, whose descriptor is a timer. Questions that are not answered in time it gives back, as the kernel does.
  */
 #include <endian.h>
+#include <err.h>
 #include <errno.h>
 #include <infiniband/ib.h>
 #include <infiniband/umad.h>
@@ -12,11 +13,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/queue.h>
 #include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "../fakes/fake_sysfs.h"
 #include "fire.h"
 
 enum { SOON_MS = 400, PORTS = 8, TIMES = 1 << 16, MAD = 256, HEADER = 24, RECORDS_AT = 56 };
@@ -413,6 +416,34 @@ int umad_recv(int portid, void *umad, int *length, int timeout_ms)
 }
 
 /* ---- Both sides ---- */
+
+/* The port that the SA is asked through, in a /sys of this world's own. */
+void fire_sa_make(void)
+{
+	static const char *const files[][2] = {
+		{ "class/infiniband_mad/abi_version", "5" }, { "class/infiniband/fake0/ports/1/state", "4: ACTIVE" },
+		{ "class/infiniband/fake0/ports/1/lid", "0x1" }, { "class/infiniband/fake0/ports/1/sm_lid", "0x1" },
+		{ "class/infiniband/fake0/ports/1/sm_sl", "0" }, { "class/infiniband/fake0/ports/1/lid_mask_count", "0" },
+		{ "class/infiniband/fake0/ports/1/link_layer", "InfiniBand" },
+		{ "class/infiniband/fake0/ports/1/gids/0", "fe80::1" }, { "class/infiniband/fake0/ports/1/pkeys/0", "0xffff" },
+	};
+	const char *folder = rcm_fake_sysfs_new();
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
+		rcm_fake_sysfs_add(files[i][0], files[i][1]);
+	if (mount(folder, "/sys", NULL, MS_BIND, NULL))
+		err(77, "mount on /sys");
+}
+
+void fire_sa_done(void)
+{
+	rcm_fake_sysfs_done();
+}
+
+void fire_sa_link(bool up)
+{
+	rcm_fake_sysfs_add("class/infiniband/fake0/ports/1/state", up ? "4: ACTIVE" : "1: DOWN");
+}
 
 unsigned fire_sa_ports(void)
 {
