@@ -5,7 +5,7 @@ BUILD ?= build
 export BUILD PREFIX LIBDIR DESTDIR TIME COUNT SEED
 # What root builds in a user's clone is the user's: every recipe goes through scripts/owned.
 
-.PHONY: all help deps check test fuzz mutate check-vm check-arch demo bench bench-vm html install uninstall dist deb check-deb rpm clean
+.PHONY: all help deps check test fuzz mutate soak check-vm check-arch demo bench bench-vm html install uninstall dist deb check-deb rpm clean
 
 all:
 	@scripts/owned scripts/build
@@ -17,6 +17,7 @@ help:
 	@echo 'make check       every test, also under the sanitizers'
 	@echo 'make fuzz        searches for inputs that do harm, TIME=60 seconds a target'
 	@echo 'make mutate      changes the source in COUNT=100 places, one by one: does a test notice?'
+	@echo 'make soak        steady load while faults come and go, TIME=3600 seconds'
 	@echo 'make check-vm    the tests in guests with Soft-RoCE'
 	@echo 'make check-arch  the unit tests on other processors, emulated'
 	@echo 'make bench       its speed; make bench-vm: in guests'
@@ -44,6 +45,9 @@ fuzz:
 mutate:
 	@scripts/install-deps build test mutate
 	@scripts/owned scripts/mutate
+
+soak:
+	@scripts/owned scripts/soak
 
 check-vm:
 	@scripts/owned tests/vm/run
