@@ -20,6 +20,6 @@ int rcm_port_address(const struct rcm_sa_port *port, struct rcm_sa_address *ret_
 /* The P_Key to speak to the SA with and its index, 0 or -ENODEV. Costs a read for each P_Key before it. */
 int rcm_port_pkey(const char *device, unsigned number, uint16_t *ret_pkey, uint16_t *ret_index);
 
-/* Whether the kernel's umad module is there at all: 0, -ENODEV, or there was no means to look. Asked before libibumad, which
- * prints a warning where it isn't. */
+/* Whether the kernel's umad module is there at all: 0, -ENODEV, or there was no means to look. Asked before libibumad,
+ * which prints a warning where it isn't. */
 int rcm_port_mad_module(void);
