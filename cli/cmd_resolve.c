@@ -15,6 +15,7 @@
 #include "cli.h"
 #include "host.h"
 #include "read.h"
+#include "screen.h"
 #include "words.h"
 
 enum {
@@ -354,6 +355,7 @@ static int print(const struct resolve *r, const struct cli_question *question, c
 	const struct cli_report report = {
 		.node = question->node, .service = question->service, .sa = r->sa,
 		.answers = answers, .count = question->places, .took_us = took_us,
+		.screen = cli_screen_width(stdout),
 	};
 
 	for (size_t i = 0; i < report.count; i++)

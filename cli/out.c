@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "screen.h"
 #include "words.h"
 
 enum { CELL = 80, COLUMNS = 8 };
@@ -77,61 +78,89 @@ static const struct column ib_columns[] = {
 	{ "SOURCE", cell_src }, { NULL, NULL },
 };
 
-static void widths(const struct column *columns, const struct cli_report *report, int width[COLUMNS])
+/* Columns with their widths; folded: the last one has a line of its own, as the screen is narrower than all. */
+struct table {
+	const struct column *columns;
+	int width[COLUMNS];
+	int screen;		/* 0: of any width */
+	bool folded;
+};
+
+static void table_init(struct table *table, const struct column *columns, const struct cli_report *report)
 {
 	char cell[CELL];
+	int all = 0;
 
+	*table = (struct table) { .columns = columns, .screen = report->screen };
 	for (int c = 0; columns[c].head; c++) {
-		width[c] = (int)strlen(columns[c].head);
+		table->width[c] = (int)strlen(columns[c].head);
 		for (size_t i = 0; i < report->count; i++)
 			for (const struct rdma_addrinfo *info = report->answers[i].list; info;
 			     info = info->ai_next) {
 				columns[c].cell(info, cell);
-				if ((int)strlen(cell) > width[c])
-					width[c] = (int)strlen(cell);
+				if ((int)strlen(cell) > table->width[c])
+					table->width[c] = (int)strlen(cell);
 			}
+		all += table->width[c] + (c ? 2 : 0);
 	}
+	table->folded = table->screen > 0 && all > table->screen;
 }
 
-/* The last column is not padded: no line ends in spaces. */
-static void print_row(FILE *out, const struct column *columns, const int width[COLUMNS],
-		      const struct rdma_addrinfo *info)
+/* The last column of a line is not padded: no line ends in spaces. info NULL: the heads. */
+static void print_row(FILE *out, const struct table *table, const struct rdma_addrinfo *info)
 {
+	const struct column *columns = table->columns;
 	char cell[CELL];
 
 	for (int c = 0; columns[c].head; c++) {
+		bool last = !columns[c + 1].head, ends = last || (table->folded && !columns[c + 2].head);
+
 		if (info)
 			columns[c].cell(info, cell);
 		else
 			snprintf(cell, CELL, "%s", columns[c].head);
-		fprintf(out, "%-*s%s", columns[c + 1].head ? width[c] : 0, cell, columns[c + 1].head ? "  " : "\n");
+		if (!table->folded || !last)
+			fprintf(out, "%-*s%s", ends ? 0 : table->width[c], cell, ends ? "\n" : "  ");
+		else if (info)
+			fprintf(out, "    from %s\n", cell);
 	}
 }
 
-static void print_path(FILE *out, const struct ibv_path_data *data)
+static void print_path(FILE *out, int screen, const struct ibv_path_data *data)
 {
+	enum { INDENT = 10 };
+	char mtu[16] = "?", rate[32] = "?", text[256];
 	struct cli_path path;
 
 	cli_path_read(data, &path);
-	fprintf(out, "    path  %s -> %s\n", path.sgid, path.dgid);
-	fprintf(out, "          SLID %u, DLID %u, SL %u, P_Key 0x%04x, MTU ", path.slid, path.dlid, path.sl, path.pkey);
-	fprintf(out, path.mtu ? "%u, " : "?, ", path.mtu);
-	fprintf(out, path.rate > 0 ? "rate %g Gb/s, " : "rate ?, ", path.rate);
-	fprintf(out, "lifetime %.3g s, %s\n", path.lifetime, path.reversible ? "reversible" : "one way");
-	fprintf(out, "          flow label 0x%05x, traffic class %u, hop limit %u, QoS class %u, preference %u%s%s\n",
-		path.flow_label, path.traffic_class, path.hop_limit, path.qos_class, path.preference,
-		path.flags[0] ? "; " : "", path.flags);
+	snprintf(text, sizeof(text), "%s -> %s", path.sgid, path.dgid);
+	fputs("    path  ", out);
+	cli_print_wrapped(out, screen, INDENT, text);
+	if (path.mtu)
+		snprintf(mtu, sizeof(mtu), "%u", path.mtu);
+	if (path.rate > 0)
+		snprintf(rate, sizeof(rate), "%g Gb/s", path.rate);
+	snprintf(text, sizeof(text), "SLID %u, DLID %u, SL %u, P_Key 0x%04x, MTU %s, rate %s, lifetime %.3g s, %s",
+		 path.slid, path.dlid, path.sl, path.pkey, mtu, rate, path.lifetime,
+		 path.reversible ? "reversible" : "one way");
+	fprintf(out, "%*s", INDENT, "");
+	cli_print_wrapped(out, screen, INDENT, text);
+	snprintf(text, sizeof(text),
+		 "flow label 0x%05x, traffic class %u, hop limit %u, QoS class %u, preference %u%s%s", path.flow_label,
+		 path.traffic_class, path.hop_limit, path.qos_class, path.preference,
+		 path.flags[0] ? "; " : "", path.flags);
+	fprintf(out, "%*s", INDENT, "");
+	cli_print_wrapped(out, screen, INDENT, text);
 }
 
-static void print_list(FILE *out, const struct column *columns, const int width[COLUMNS],
-		       const struct rdma_addrinfo *list)
+static void print_list(FILE *out, const struct table *table, const struct rdma_addrinfo *list)
 {
 	for (const struct rdma_addrinfo *info = list; info; info = info->ai_next) {
 		const struct ibv_path_data *route = info->ai_route;
 
-		print_row(out, columns, width, info);
+		print_row(out, table, info);
 		for (size_t i = 0; i < info->ai_route_len / sizeof(*route); i++)
-			print_path(out, &route[i]);
+			print_path(out, table->screen, &route[i]);
 	}
 }
 
@@ -175,17 +204,15 @@ static void print_title(FILE *out, const struct cli_report *report, const struct
 void cli_print_text(FILE *out, const struct cli_report *report)
 {
 	const struct rdma_addrinfo *first = first_result(report);
-	const struct column *columns;
-	int width[COLUMNS] = { 0 };
+	struct table table;
 
 	if (!first)
 		return;
-	columns = first->ai_family == AF_IB ? ib_columns : ip_columns;
-	widths(columns, report, width);
+	table_init(&table, first->ai_family == AF_IB ? ib_columns : ip_columns, report);
 	print_title(out, report, first);
-	print_row(out, columns, width, NULL);
+	print_row(out, &table, NULL);
 	for (size_t i = 0; i < report->count; i++)
-		print_list(out, columns, width, report->answers[i].list);
+		print_list(out, &table, report->answers[i].list);
 }
 
 /* Whether a result before this one has its address; the port of a service or a connection makes no other. */

@@ -24,6 +24,7 @@ struct cli_report {
 	bool sa;
 	const struct cli_answer *answers;
 	size_t count;
+	int screen;			/* columns that the table has; 0: as many as it takes */
 	bool line;			/* the object in one line */
 	int64_t took_us;		/* from the question to the last answer; negative: not asked */
 };

@@ -166,6 +166,39 @@ static void test_text_of_a_service_record_has_its_path_in_words(void **state)
 	free(text);
 }
 
+/* As a terminal of 80 columns has it: the source goes below, and what is longer is broken at blanks. */
+static void test_text_wider_than_the_screen_is_folded(void **state)
+{
+	static const char wide[] = "fe80:1111:2222:3333:4444:5555:6666:7777";
+	struct sockaddr_ib dst = gid(wide, 0x8001, 0x1122334455667788), src = gid("fe80::1", 0, 0);
+	struct ibv_path_data path = path_data();
+	struct rdma_addrinfo one = {
+		.ai_flags = RAI_SA, .ai_family = AF_IB, .ai_qp_type = IBV_QPT_RC, .ai_port_space = RDMA_PS_IB,
+		.ai_dst_addr = (void *)&dst, .ai_src_addr = (void *)&src, .ai_route = &path,
+		.ai_route_len = sizeof(path), .ai_dst_canonname = (char *)"store",
+	};
+	struct cli_answer answer = { .list = &one, .found = 1, .port = "ib0/1" };
+	struct cli_report report = { .service = "store", .sa = true, .answers = &answer, .count = 1, .screen = 94 };
+	char *text = text_of(&report);
+
+	(void)state;
+	assert_string_equal(text,
+		"store: 1 service record, canonical name store\n"
+		"FAMILY  DESTINATION                              P_KEY   SERVICE ID          QP  SPACE\n"
+		"ib      fe80:1111:2222:3333:4444:5555:6666:7777  0x8001  0x1122334455667788  RC  IB\n"
+		"    from fe80::1\n"
+		"    path  fe80::1 -> fe80::3\n"
+		"          SLID 5, DLID 7, SL 2, P_Key 0x8001, MTU 2048, rate 10 Gb/s, lifetime 1.07 s,\n"
+		"          reversible\n"
+		"          flow label 0x12345, traffic class 11, hop limit 9, QoS class 13, preference 1;\n"
+		"          primary gmp bidirectional\n");
+	free(text);
+	report.screen = 200;
+	text = text_of(&report);
+	assert_non_null(strstr(text, "RC  IB     fe80::1\n"));
+	free(text);
+}
+
 static void test_text_without_results_is_empty(void **state)
 {
 	struct cli_answer answer = { .status = -ENOENT };
@@ -296,6 +329,7 @@ int main(void)
 		cmocka_unit_test(test_text_of_a_passive_result_shows_its_source_and_port),
 		cmocka_unit_test(test_text_of_a_canonical_name_with_escapes_is_tamed),
 		cmocka_unit_test(test_text_of_a_service_record_has_its_path_in_words),
+		cmocka_unit_test(test_text_wider_than_the_screen_is_folded),
 		cmocka_unit_test(test_text_without_results_is_empty),
 		cmocka_unit_test(test_short_text_has_each_address_once_and_that_of_a_passive_result),
 		cmocka_unit_test(test_json_of_a_scoped_address_has_name_and_number),
