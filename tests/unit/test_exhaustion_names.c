@@ -114,6 +114,27 @@ static int call_event_text(void)
 	return rai_event_text(failed_event, text, sizeof(text)) < 0 ? -errno : 0;
 }
 
+static void nobody_told(void *arg, const struct rai_step *step)
+{
+	(void)arg;
+	(void)step;
+}
+
+static int call_watch_steps(void)
+{
+	static const struct rai_watcher watcher = { .step = nobody_told };
+
+	rai_watch_steps(NULL);
+	return rai_watch_steps(&watcher) ? -errno : 0;
+}
+
+/* Each step is told while a name's means run out. */
+static void watched(void)
+{
+	call_watch_steps();
+	fresh();
+}
+
 /* ---- Devices and endpoints ---- */
 
 static int call_get_devices(void)
@@ -184,6 +205,8 @@ static const struct exhaust_call calls[] = {
 	{ "`rdma_getaddrinfo()` of a number", NULL, call_getaddrinfo_number, NULL, NULL },
 	{ "`rdma_getaddrinfo()` of a name", NULL, call_getaddrinfo_name, NULL, NULL },
 	{ "`rai_event_text()`", failed_name, call_event_text, NULL, NULL },
+	{ "`rai_watch_steps()`", NULL, call_watch_steps, NULL, NULL },
+	{ "`rdma_resolve_addrinfo()` of a name, watched", watched, call_resolve_name, NULL, NULL },
 	{ "`rdma_get_devices()`", NULL, call_get_devices, NULL, NULL },
 	{ "`rdma_create_ep()`", answering, call_create_ep, undo_create_ep, NULL },
 	{ "`rdma_create_ep()` with `RAI_PASSIVE`", answering, call_create_passive_ep, undo_create_ep, NULL },

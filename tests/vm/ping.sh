@@ -38,7 +38,7 @@ pings 0 near.rdma "$port" -c 3 -i 0 && has "^near.rdma \(10\.2\.0\.1\) $port, 64
 verdict test_ping_by_name_tells_each_step_and_each_message $? "said: $said"
 pings 0 two.rdma "$port" -q -c 20 -i 0 && has '^20 sent, 20 back$' && ! has 'bytes back, number'
 verdict test_ping_of_a_name_with_an_address_that_no_device_reaches_comes_back $? "said: $said"
-pings 0 10.2.0.1 "$port" --json -c 2 -i 0 -s 1048576 && has '"version": 1' && has '"back": 2' && has '"failure": null' &&
+pings 0 10.2.0.1 "$port" --json -c 1 -s 1048576 && has '"version": 1' && has '"back": 1' && has '"failure": null' &&
 	has '"median_us": [0-9.]+' && has '"size": 1048576'
 verdict test_ping_with_the_largest_message_comes_back_and_is_one_object $? "said: $said"
 exec 4< <(exec "$rai" ping near.rdma "$port" -c 0 -i 20ms 2>&1)
