@@ -86,9 +86,47 @@ static int attach_query_gids(struct rcm_id *id)
 	return 0;
 }
 
+/* False: it is no IP address. */
+static bool attach_gid_of_ip(union ibv_gid *to, const struct sockaddr_storage *from)
+{
+	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)(const void *)from;
+	const struct sockaddr_in *in = (const struct sockaddr_in *)(const void *)from;
+
+	*to = (union ibv_gid){ 0 };
+	switch (from->ss_family) {
+	case AF_INET:
+		memset(to->raw + 10, 0xff, 2);
+		memcpy(to->raw + 12, &in->sin_addr, 4);
+		return true;
+	case AF_INET6:
+		memcpy(to->raw, &in6->sin6_addr, sizeof(to->raw));
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* The GIDs of RoCE, which the kernel makes of the addresses in this way, and needn't be asked for. False: they are
+ * others. */
+static bool attach_derive_gids_locked(struct rcm_id *id, const struct rcm_ucma_addr *addr) RCM_REQUIRES(id->lock)
+{
+	struct rdma_ib_addr *gids = &id->pub.route.addr.addr.ibaddr;
+	union ibv_gid sgid, dgid;
+
+	rcm_lock_assert_held(&id->lock);
+	if (!id->device || !rcm_device_is_roce(id->device, addr->port) || !attach_gid_of_ip(&sgid, &addr->src))
+		return false;
+	/* Of an id that is bound and has no destination yet it is zeros. */
+	if (!attach_gid_of_ip(&dgid, &addr->dst) && addr->dst.ss_family != AF_UNSPEC)
+		return false;
+	*gids = (struct rdma_ib_addr){ .sgid = sgid, .dgid = dgid, .pkey = addr->pkey };
+	return true;
+}
+
 int rcm_attach(struct rcm_id *id)
 {
 	struct rcm_ucma_addr addr;
+	bool derived;
 	int ret;
 
 	ret = rcm_kernel_give(id, rcm_ucma_query_addr, &addr);
@@ -101,8 +139,9 @@ int rcm_attach(struct rcm_id *id)
 	id->pub.route.addr.src_storage = addr.src;
 	id->pub.route.addr.dst_storage = addr.dst;
 	id->pub.port_num = addr.port;
+	derived = attach_derive_gids_locked(id, &addr);
 	rcm_lock_release(&id->lock);
-	return addr.node_guid ? attach_query_gids(id) : 0;
+	return addr.node_guid && !derived ? attach_query_gids(id) : 0;
 }
 
 static void attach_set_paths(struct rcm_id *id, struct ibv_sa_path_rec *paths, int count)

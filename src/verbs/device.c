@@ -35,6 +35,20 @@ static void device_close(struct rcm_device *device)
 	free(device);
 }
 
+/* iWARP has Ethernet, too. */
+static uint64_t device_roce_ports(struct ibv_context *verbs, unsigned count)
+{
+	struct ibv_port_attr attr;
+	uint64_t ports = 0;
+
+	if (verbs->device->transport_type != IBV_TRANSPORT_IB)
+		return 0;
+	for (unsigned port = 1; port <= count && port < 64; port++)
+		if (!ibv_query_port(verbs, (uint8_t)port, &attr) && attr.link_layer == IBV_LINK_LAYER_ETHERNET)
+			ports |= UINT64_C(1) << port;
+	return ports;
+}
+
 static int device_open(struct ibv_device *found, struct rcm_device **ret_device)
 {
 	struct rcm_device *device = calloc(1, sizeof(*device));
@@ -62,6 +76,7 @@ static int device_open(struct ibv_device *found, struct rcm_device **ret_device)
 	device->max_responder_resources = (uint8_t)(attr.max_qp_rd_atom < 255 ? attr.max_qp_rd_atom : 255);
 	device->max_initiator_depth =
 		(uint8_t)(attr.max_qp_init_rd_atom < 255 ? attr.max_qp_init_rd_atom : 255);
+	device->roce_ports = device_roce_ports(device->verbs, attr.phys_port_cnt);
 	*ret_device = device;
 	return 0;
 }

@@ -23,6 +23,7 @@ struct rcm_device {
 	int index;				/* the kernel's; -1: unknown */
 	uint8_t max_responder_resources;	/* max_qp_rd_atom */
 	uint8_t max_initiator_depth;		/* max_qp_init_rd_atom */
+	uint64_t roce_ports;			/* a bit for each, by number; those from 64 on are not told of */
 	unsigned refs;				/* this and the rest: under the list's lock */
 	bool pinned;				/* handed out by rcm_device_list_open(), for good */
 	bool removed;
@@ -36,6 +37,12 @@ int rcm_device_get(__be64 guid, int64_t index, struct rcm_device **ret_device);
 
 /* NULL: nothing. */
 void rcm_device_put(struct rcm_device *device);
+
+/* Whether that port is known to be of RoCE. */
+static inline bool rcm_device_is_roce(const struct rcm_device *device, unsigned port)
+{
+	return port < 64 && device->roce_ports >> port & 1;
+}
 
 /* It was removed: nobody gets it any more, and it is closed with its last user. */
 void rcm_device_set_removed(struct rcm_device *device);

@@ -36,6 +36,7 @@ static int fails[FAKE_CALLS], nth_error;
 static unsigned nth, eces;
 static bool nth_failed;
 static enum ibv_transport_type transport;
+static uint8_t link_layer;
 static struct ibv_ece device_ece;
 static atomic_uint next_qp_num;
 
@@ -56,6 +57,7 @@ void rcm_fake_verbs_reset(void)
 	rcm_fake_verbs_last_mask = 0;
 	rcm_fake_verbs_fail_nth(0, 0);
 	transport = IBV_TRANSPORT_IB;
+	link_layer = IBV_LINK_LAYER_INFINIBAND;
 	rcm_fake_verbs_ece(0x2c9, 3);
 	memset(&rcm_fake_verbs_last_ece, 0, sizeof(rcm_fake_verbs_last_ece));
 	eces = 0;
@@ -69,6 +71,7 @@ void rcm_fake_verbs_fail_nth(unsigned call, int error)
 }
 
 bool rcm_fake_verbs_has_failed(void) { return nth_failed; }
+void rcm_fake_verbs_link(uint8_t layer) { link_layer = layer; }
 void rcm_fake_verbs_iwarp(void) { transport = IBV_TRANSPORT_IWARP; }
 unsigned rcm_fake_verbs_eces(void) { return eces; }
 
@@ -220,6 +223,15 @@ static struct ibv_qp *qp_new(struct ibv_context *context, struct ibv_qp_init_att
 	return qp;
 }
 
+static int query_port(struct ibv_context *context, uint8_t port, struct ibv_port_attr *attr, size_t len)
+{
+	(void)context;
+	(void)port;
+	memset(attr, 0, len);
+	attr->link_layer = link_layer;
+	return 0;
+}
+
 struct ibv_context *ibv_open_device(struct ibv_device *device)
 {
 	struct fake_device *d = (struct fake_device *)device;
@@ -239,6 +251,7 @@ struct ibv_context *ibv_open_device(struct ibv_device *device)
 	c->ex.close_xrcd = close_xrcd;
 	c->ex.create_srq_ex = create_srq_ex;
 	c->ex.create_qp_ex = qp_new;
+	c->ex.query_port = query_port;
 	if (d->tells) {
 		int fds[2];
 
@@ -298,6 +311,7 @@ int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attr)
 	memset(attr, 0, sizeof(*attr));
 	attr->max_qp_rd_atom = 16;
 	attr->max_qp_init_rd_atom = 32;
+	attr->phys_port_cnt = 1;
 	return 0;
 }
 

@@ -36,7 +36,8 @@ void rcm_fake_verbs_fail(enum fake_verbs_call call, int error);
 void rcm_fake_verbs_fail_nth(unsigned nth, int error);
 bool rcm_fake_verbs_has_failed(void);
 
-/* Devices are iWARP ones from now on, and their QPs have these ECE options (vendor 0: none). */
+/* Devices have this link layer from now on, InfiniBand where not said; are iWARP ones from now on; and their QPs have these ECE options (vendor 0: none). */
+void rcm_fake_verbs_link(uint8_t link_layer);
 void rcm_fake_verbs_iwarp(void);
 void rcm_fake_verbs_ece(uint32_t vendor, uint32_t options);
 

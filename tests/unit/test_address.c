@@ -46,6 +46,42 @@ static void test_address_resolved_binds_id_to_device(void **state)
 	rcm_id_destroy(id);
 }
 
+static void test_gids_of_roce_are_the_addresses_and_not_asked_for(void **state)
+{
+	static const uint8_t mapped[16] = { [10] = 0xff, 0xff, 192, 0, 2 };
+	const struct rdma_ib_addr *gids;
+	struct rcm_id *id;
+	unsigned queries;
+
+	(void)state;
+	rcm_fake_verbs_link(IBV_LINK_LAYER_ETHERNET);
+	queries = rcm_fake_ucma_count(RDMA_USER_CM_CMD_QUERY);
+	id = rcm_world_id(RDMA_PS_TCP);
+	gids = &id->pub.route.addr.addr.ibaddr;
+	assert_int_equal(rcm_fake_ucma_count(RDMA_USER_CM_CMD_QUERY), queries + 1);
+	assert_memory_equal(gids->sgid.raw, mapped, 15);
+	assert_memory_equal(gids->dgid.raw, mapped, 15);
+	assert_memory_equal(gids->sgid.raw + 12, &id->pub.route.addr.src_sin.sin_addr, 4);
+	assert_memory_equal(gids->dgid.raw + 12, &id->pub.route.addr.dst_sin.sin_addr, 4);
+	rcm_id_destroy(id);
+}
+
+/* It has Ethernet, too, and GIDs that are others. */
+static void test_gids_of_iwarp_are_asked_for(void **state)
+{
+	struct rcm_id *id;
+	unsigned queries;
+
+	(void)state;
+	rcm_fake_verbs_link(IBV_LINK_LAYER_ETHERNET);
+	rcm_fake_verbs_iwarp();
+	queries = rcm_fake_ucma_count(RDMA_USER_CM_CMD_QUERY);
+	id = rcm_world_id(RDMA_PS_TCP);
+	assert_int_equal(rcm_fake_ucma_count(RDMA_USER_CM_CMD_QUERY), queries + 2);
+	assert_int_equal(id->pub.route.addr.addr.ibaddr.sgid.raw[15], 1);
+	rcm_id_destroy(id);
+}
+
 /* F21: an address resolves to a device that can't be opened. */
 static void test_address_of_device_that_cannot_be_opened_is_an_error_event(void **state)
 {
@@ -325,6 +361,8 @@ int main(void)
 #define T(name) cmocka_unit_test_setup_teardown(name, rcm_world_before, rcm_world_after)
 	const struct CMUnitTest tests[] = {
 		T(test_address_resolved_binds_id_to_device),
+		T(test_gids_of_roce_are_the_addresses_and_not_asked_for),
+		T(test_gids_of_iwarp_are_asked_for),
 		T(test_address_of_device_that_cannot_be_opened_is_an_error_event),
 		T(test_address_error_keeps_its_status),
 		T(test_address_of_unknown_family_is_refused),
