@@ -34,11 +34,31 @@ int rcm_kernel_create(struct rcm_id *id) RCM_UNCHECKED
 	return ret;
 }
 
-int rcm_kernel_adopt(struct rcm_id *id, uint32_t handle)
+/* It has no events before ACCEPT, so that none have to be brought along. */
+static int kernel_fetch(struct rcm_channel *to, uint32_t handle, struct rcm_channel *from)
 {
-	int ret = rcm_table_add(id, &id->uid);
+	uint32_t events;
+	int ret;
 
-	if (!ret)
+	if (to == from)
+		return 0;
+	rcm_lock_acquire(&from->lock);
+	ret = rcm_ucma_migrate_id(&to->ucma, handle, from->ucma.fd, &events);
+	rcm_lock_release(&from->lock);
+	return ret;
+}
+
+int rcm_kernel_adopt(struct rcm_id *id, uint32_t handle, struct rcm_channel *from) RCM_UNCHECKED
+{
+	int ret;
+
+	ret = rcm_table_add(id, &id->uid);
+	if (ret)
+		return ret;
+	ret = kernel_fetch(id->channel, handle, from);
+	if (ret)
+		rcm_table_remove(id->uid);
+	else
 		kernel_set_handle(id, handle);
 	return ret;
 }

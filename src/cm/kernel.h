@@ -14,8 +14,9 @@ struct rcm_id;
  * in the next nobody else has id yet. */
 int rcm_kernel_create(struct rcm_id *id);
 
-/* Takes over a kernel's id that exists already, which doesn't know this one by uid before ACCEPT: 0, -ENOMEM. */
-int rcm_kernel_adopt(struct rcm_id *id, uint32_t handle);
+/* Takes over a kernel's id that exists already, on the channel from, and doesn't know this one by uid before ACCEPT:
+ * brings it to the channel that id is on. 0, -ENOMEM, what MIGRATE_ID said: it is still the caller's. */
+int rcm_kernel_adopt(struct rcm_id *id, uint32_t handle, struct rcm_channel *from);
 
 /*
  * Gives id a new kernel's id, bound to nothing, on the same channel and known by the same uid, and ends the one that it

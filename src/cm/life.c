@@ -20,50 +20,69 @@ static bool life_knows_port_space(enum rdma_port_space ps)
 	return ps == RDMA_PS_TCP || ps == RDMA_PS_UDP || ps == RDMA_PS_IB || ps == RDMA_PS_IPOIB;
 }
 
-int rcm_id_new(struct rcm_channel *channel, void *context, enum rdma_port_space ps,
-	       enum ibv_qp_type qp_type, struct rcm_id **ret_id) RCM_UNCHECKED
+/* On channel, or on one of its own, without a kernel's id yet. */
+static int life_alloc(struct rcm_channel *channel, enum rdma_port_space ps, enum ibv_qp_type qp_type,
+		      struct rcm_id **ret_id)
 {
 	bool sync = !channel;
 	struct rcm_id *id;
 	int ret;
 
-	if (!life_knows_port_space(ps))
-		return -EINVAL;
 	ret = sync ? rcm_channel_new_sync(&channel) : 0;
 	if (ret)
 		return ret;
 	id = rcm_id_alloc(rcm_channel_ref(channel), ps, qp_type);
-	if (!id) {
-		rcm_channel_put(channel);
-		ret = -ENOMEM;
-		goto out;
+	if (id) {
+		id->sync = sync;
+		*ret_id = id;
+		return 0;
 	}
+	rcm_channel_put(channel);
+	if (sync)
+		rcm_channel_close(channel);
+	return -ENOMEM;
+}
+
+/* One that got no kernel's id. */
+static void life_free(struct rcm_id *id) RCM_UNCHECKED
+{
+	if (id->sync)
+		rcm_channel_close(id->channel);
+	rcm_id_put(id);
+}
+
+int rcm_id_new(struct rcm_channel *channel, void *context, enum rdma_port_space ps,
+	       enum ibv_qp_type qp_type, struct rcm_id **ret_id)
+{
+	struct rcm_id *id;
+	int ret;
+
+	if (!life_knows_port_space(ps))
+		return -EINVAL;
+	ret = life_alloc(channel, ps, qp_type, &id);
+	if (ret)
+		return ret;
 	id->pub.context = context;
-	id->sync = sync;
 	ret = rcm_kernel_create(id);
 	if (ret)
-		rcm_id_put(id);
+		life_free(id);
 	else
 		*ret_id = id;
-out:
-	if (ret && sync)
-		rcm_channel_close(channel);
 	return ret;
 }
 
-int rcm_id_new_of_handle(struct rcm_channel *channel, uint32_t handle, enum rdma_port_space ps,
-			 enum ibv_qp_type qp_type, struct rcm_id **ret_id)
+int rcm_id_new_of_handle(struct rcm_channel *channel, uint32_t handle, struct rcm_channel *from,
+			 enum rdma_port_space ps, enum ibv_qp_type qp_type, struct rcm_id **ret_id)
 {
-	struct rcm_id *id = rcm_id_alloc(rcm_channel_ref(channel), ps, qp_type);
+	struct rcm_id *id;
 	int ret;
 
-	if (!id) {
-		rcm_channel_put(channel);
-		return -ENOMEM;
-	}
-	ret = rcm_kernel_adopt(id, handle);
+	ret = life_alloc(channel, ps, qp_type, &id);
 	if (ret)
-		rcm_id_put(id);
+		return ret;
+	ret = rcm_kernel_adopt(id, handle, from);
+	if (ret)
+		life_free(id);
 	else
 		*ret_id = id;
 	return ret;

@@ -15,10 +15,10 @@ struct rcm_id;
 int rcm_id_new(struct rcm_channel *channel, void *context, enum rdma_port_space ps, enum ibv_qp_type qp_type,
 	       struct rcm_id **ret_id);
 
-/* As above, for a kernel id that exists already (CONNECT_REQUEST): takes over handle on success only. The id isn't
- * known to the kernel by uid until ACCEPT. */
-int rcm_id_new_of_handle(struct rcm_channel *channel, uint32_t handle, enum rdma_port_space ps,
-			 enum ibv_qp_type qp_type, struct rcm_id **ret_id);
+/* As above, for a kernel id that exists already (CONNECT_REQUEST), on the channel from: takes over handle on success
+ * only. The id isn't known to the kernel by uid until ACCEPT. */
+int rcm_id_new_of_handle(struct rcm_channel *channel, uint32_t handle, struct rcm_channel *from,
+			 enum rdma_port_space ps, enum ibv_qp_type qp_type, struct rcm_id **ret_id);
 
 /*
  * Cancels its lookup, ends the kernel's id, discards what is undelivered, waits for the acks that are owed (RAI_LOG

@@ -12,7 +12,6 @@
 #include "cm/id.h"
 #include "cm/kernel.h"
 #include "cm/life.h"
-#include "cm/migrate.h"
 #include "cm/sync.h"
 #include "cm/wait.h"
 
@@ -48,35 +47,40 @@ static void listen_keep_depths(struct rcm_id *id, const struct rdma_conn_param *
 	rcm_lock_release(&id->lock);
 }
 
-/* Brings the new id to where its listener is, which may have moved since: to a channel of its own where that one is
- * synchronous. Of a listener that is being destroyed nobody wants the request. */
-static int listen_follow(struct rcm_id *id, struct rcm_id *listener)
+/* Where the new id belongs, with a reference: where its listener is, which may have moved since; NULL, on a channel of
+ * its own, where that one is synchronous. */
+static struct rcm_channel *listen_place(struct rcm_id *listener)
 {
-	struct rcm_channel *to = NULL;
-	bool dead;
-	int ret;
+	struct rcm_channel *channel;
 
 	rcm_lock_acquire(&listener->lock);
-	dead = listener->dead;
-	if (!dead && !listener->sync)
-		to = rcm_channel_ref(listener->channel);
+	channel = listener->sync ? NULL : rcm_channel_ref(listener->channel);
 	rcm_lock_release(&listener->lock);
-	ret = dead ? -ECANCELED : rcm_id_migrate(id, to);
-	rcm_channel_put(to);
+	return channel;
+}
+
+static int listen_new_id(struct rcm_id *listener, const struct rcm_kernel_event *kernel, struct rcm_id **ret_id)
+{
+	struct rcm_channel *channel = listen_place(listener);
+	int ret;
+
+	ret = rcm_id_new_of_handle(channel, kernel->raw.handle, kernel->channel, listener->pub.ps,
+				   listener->pub.qp_type, ret_id);
+	rcm_channel_put(channel);
 	return ret;
 }
 
 static int listen_complete(struct rcm_event *event, struct rcm_id *id)
 {
-	struct rcm_id *listener = event->id;
 	int ret;
 
-	id->pub.context = listener->pub.context;
+	id->pub.context = event->id->pub.context;
 	ret = rcm_attach(id);
 	if (!ret)
 		ret = rcm_attach_paths(id);
-	if (!ret)
-		ret = listen_follow(id, listener);
+	/* Nobody wants the request of a listener that is being destroyed. */
+	if (!ret && rcm_id_is_dead(event->id))
+		ret = -ECANCELED;
 	if (ret)
 		return ret;
 	rcm_kernel_event_param(event, id);
@@ -88,12 +92,10 @@ static int listen_complete(struct rcm_event *event, struct rcm_id *id)
 
 static int listen_deliver(struct rcm_event *event)
 {
-	struct rcm_kernel_event *kernel = rcm_kernel_event_of(event);
 	struct rcm_id *listener = event->id, *id;
 	int ret;
 
-	ret = rcm_id_new_of_handle(kernel->channel, kernel->raw.handle, listener->pub.ps, listener->pub.qp_type,
-				   &id);
+	ret = listen_new_id(listener, rcm_kernel_event_of(event), &id);
 	if (ret)
 		return ret;
 	/* From here on the kernel's id is the new id's: listen_drop() leaves it alone. */

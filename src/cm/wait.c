@@ -132,18 +132,30 @@ static void wait_put_channel(void *channel)
 	rcm_channel_put(channel);
 }
 
-static int get_waiting(struct rcm_channel *channel, struct rcm_event **ret_event)
+/* Nothing was due a moment ago; what came since shows. */
+static int wait_delivered(struct rcm_channel *channel, struct rcm_event **ret_event)
+{
+	int ret;
+
+	do {
+		ret = wait_due(channel, true);
+		if (ret)
+			return ret;
+		ret = take_delivered(channel, RCM_EVENTS_ALL, ret_event);
+	} while (ret == -EAGAIN);
+	return ret;
+}
+
+static int get_waiting(struct rcm_channel *channel, bool looked, struct rcm_event **ret_event)
 {
 	int ret;
 
 	if (!rcm_channel_ref_if_live(channel))
 		return -ECANCELED;
 	pthread_cleanup_push(wait_put_channel, channel);
-	while ((ret = take_delivered(channel, RCM_EVENTS_ALL, ret_event)) == -EAGAIN) {
-		ret = wait_due(channel, true);
-		if (ret)
-			break;
-	}
+	ret = looked ? -EAGAIN : take_delivered(channel, RCM_EVENTS_ALL, ret_event);
+	if (ret == -EAGAIN)
+		ret = wait_delivered(channel, ret_event);
 	pthread_cleanup_pop(1);
 	return ret;
 }
@@ -156,7 +168,7 @@ int rcm_channel_get(struct rcm_channel *channel, struct rcm_event **ret_event)
 
 	if (ret ? ret != -EAGAIN : wait_delivers(*ret_event))
 		return ret;
-	return get_waiting(channel, ret_event);
+	return get_waiting(channel, ret, ret_event);
 }
 
 int rcm_channel_get_of(struct rcm_channel *channel, uint32_t types, struct rcm_event **ret_event)

@@ -121,6 +121,49 @@ static void test_get_request_gives_a_synchronous_id_with_its_event(void **state)
 	rcm_id_destroy(listener);
 }
 
+/* Its events are told of from ACCEPT on: nothing is read on the way of it, and no more is asked than has to be known. */
+static void test_get_request_looks_for_events_once_and_moves_the_id_once(void **state)
+{
+	struct rcm_id *listener = rcm_world_sync_id(RDMA_PS_TCP), *id = NULL;
+	unsigned reads, moves;
+
+	(void)state;
+	assert_int_equal(rcm_listen(listener, 1), 0);
+	rcm_fake_ucma_connect_request(listener->handle, NULL);
+	reads = rcm_fake_ucma_count(RDMA_USER_CM_CMD_GET_EVENT);
+	moves = rcm_fake_ucma_count(RDMA_USER_CM_CMD_MIGRATE_ID);
+	assert_int_equal(rcm_listen_get_request(listener, PTHREAD_CANCEL_DISABLE, &id), 0);
+	assert_int_equal(rcm_fake_ucma_count(RDMA_USER_CM_CMD_GET_EVENT), reads + 1);
+	assert_int_equal(rcm_fake_ucma_count(RDMA_USER_CM_CMD_MIGRATE_ID), moves + 1);
+	rcm_id_destroy(id);
+	rcm_id_destroy(listener);
+}
+
+static void test_channel_without_a_request_is_looked_at_once(void **state)
+{
+	struct rcm_id *listener = rcm_world_id(RDMA_PS_TCP);
+	unsigned reads = rcm_fake_ucma_count(RDMA_USER_CM_CMD_GET_EVENT);
+
+	(void)state;
+	rcm_world_expect_quiet();
+	assert_int_equal(rcm_fake_ucma_count(RDMA_USER_CM_CMD_GET_EVENT), reads + 1);
+	rcm_id_destroy(listener);
+}
+
+static void test_request_that_cannot_be_moved_is_dropped(void **state)
+{
+	struct rcm_id *listener = rcm_world_sync_id(RDMA_PS_TCP), *id = NULL;
+
+	(void)state;
+	assert_int_equal(rcm_listen(listener, 1), 0);
+	assert_int_equal(fcntl(listener->pub.channel->fd, F_SETFL, O_NONBLOCK), 0);
+	rcm_fake_ucma_connect_request(listener->handle, NULL);
+	rcm_fake_step_error(rcm_fake_ucma_expect(RDMA_USER_CM_CMD_MIGRATE_ID), ENOMEM);
+	assert_int_equal(rcm_listen_get_request(listener, PTHREAD_CANCEL_DISABLE, &id), -EAGAIN);
+	assert_int_equal(rcm_fake_ucma_ids(), 1);
+	rcm_id_destroy(listener);
+}
+
 static void test_get_request_of_asynchronous_listener_is_refused(void **state)
 {
 	struct rcm_id *listener = rcm_world_id(RDMA_PS_TCP), *id;
@@ -242,6 +285,9 @@ int main(void)
 		T(test_request_on_device_that_cannot_be_opened_is_dropped),
 		T(test_request_waits_for_its_ack_when_the_listener_is_destroyed),
 		T(test_get_request_gives_a_synchronous_id_with_its_event),
+		T(test_get_request_looks_for_events_once_and_moves_the_id_once),
+		T(test_channel_without_a_request_is_looked_at_once),
+		T(test_request_that_cannot_be_moved_is_dropped),
 		T(test_get_request_of_asynchronous_listener_is_refused),
 		T(test_get_request_honours_o_nonblock),
 		T(test_get_request_leaves_another_event_with_the_listener),
