@@ -12,9 +12,10 @@ enum cli_exit {
 /* Member "version" of each JSON object: grows when a field goes away or means another thing; new ones don't count. */
 enum { CLI_JSON_VERSION = 1 };
 
-/* Each takes the command line from its verb on, and returns an enum cli_exit; cli_run() any status. */
+/* Each takes the command line from its verb on, and returns an enum cli_exit; cli_lab() and cli_run() any status. */
 int cli_doctor(int argc, char **argv);
 int cli_explain(int argc, char **argv);
+int cli_lab(int argc, char **argv);
 int cli_ping(int argc, char **argv);
 int cli_ports(int argc, char **argv);
 int cli_resolve(int argc, char **argv);

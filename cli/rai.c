@@ -19,6 +19,7 @@ static const struct verb {
 } verbs[] = {
 	{ "doctor", "look whether this host has what RDMA and names need", cli_doctor },
 	{ "explain", "tell step by step how a name or service resolves", cli_explain },
+	{ "lab", "run a command in a simulated fabric, or in guests with RDMA", cli_lab },
 	{ "ping", "send messages to another host by RDMA, and time each step", cli_ping },
 	{ "ports", "list the RDMA ports of this host, and what resolves through each", cli_ports },
 	{ "resolve", "find the addresses of a host name, or of a service of the SA", cli_resolve },

@@ -3,7 +3,10 @@
 # Sourced: where the servers of tests and demo are.
 
 : "${top:?}"
-servers_root=$top/.cache/servers/root
+# shellcheck source=scripts/cache.sh
+. "$top/scripts/cache.sh"
+# shellcheck disable=SC2154
+servers_root=$cache/servers/root
 
 # servers_need: fetches them, unless they are there; where that can't be, those of the host must do.
 servers_need() { "$top/scripts/fetch-servers" 1>&2 || servers_root=; }

@@ -37,6 +37,7 @@ _rai() {
 				if ((COMP_CWORD == i + 1)); then words="$(_rai_verbs "$rai" service) $(_rai_options "$rai" service)"
 				elif [[ $cur == -* ]]; then words=$(_rai_options "$rai" service "${COMP_WORDS[i + 1]}"); fi
 			elif [[ $cur == -* ]]; then words=$(_rai_options "$rai" "$verb")
+			elif [ "$verb" = lab ] && ((COMP_CWORD == i + 1)); then words='fabric vm on sm link loss'
 			elif ((COMP_CWORD == i + 1)); then mapfile -t COMPREPLY < <(compgen -A hostname -- "$cur"); return
 			else mapfile -t COMPREPLY < <(compgen -A service -- "$cur"); return; fi ;;
 		esac ;;

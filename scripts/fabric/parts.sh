@@ -6,21 +6,27 @@
 
 # shellcheck source=scripts/servers.sh
 . "$top/scripts/servers.sh"
+# shellcheck source=scripts/after.sh
+. "$top/scripts/after.sh"
+
+# parts_of BUILD: where the parts that are compiled lie: of an installed lab beside the scripts.
+parts_of() {
+	if [ -e "$top/meson.build" ]; then echo "$1/tests/fabric"; else echo "$top/lib"; fi
+}
 
 need_tools() {
-	local build=$1
 	servers_need
 	if ! (servers_use; command -v ibsim && command -v opensm) >/dev/null || [ -z "$(umad2sim)" ]; then
 		echo "world: needs ibsim, umad2sim and opensm" >&2
 		exit 77
 	fi
-	[ -e "$build/tests/fabric/librcm_sim_umad.so" ] || {
-		echo "world: $build/tests/fabric/librcm_sim_umad.so is not built" >&2
+	[ -e "$RAI_FABRIC_PARTS/librcm_sim_umad.so" ] || {
+		echo "world: $RAI_FABRIC_PARTS/librcm_sim_umad.so is not built" >&2
 		exit 1
 	}
 }
 
-preload_list() { echo "$RAI_FABRIC_BUILD/tests/fabric/librcm_sim_umad.so $(umad2sim)"; }
+preload_list() { echo "$RAI_FABRIC_PARTS/librcm_sim_umad.so $(umad2sim)"; }
 
 # Switches of 100 hosts, and two above them that have a port to each.
 topology_of_many() {
@@ -97,12 +103,29 @@ end() {
 	rm -f "$1"
 }
 
+# strays: the processes that were started in this world, or by what was. This script isn't among them.
+strays() { { grep -lszxF "RAI_FABRIC_DIR=$dir" /proc/[0-9]*/environ || true; } | cut -d / -f 3; }
+
+# end_strays SIGNAL SECONDS: and waits for their end that long.
+end_strays() {
+	local pid pids
+	mapfile -t pids < <(strays)
+	[ ${#pids[@]} -gt 0 ] || return 0
+	kill "-$1" "${pids[@]}" 2>/dev/null
+	for pid in "${pids[@]}"; do gone "$pid" "$2"; done
+}
+
+# fabric_gone: what is left of a world whose script was killed.
+fabric_gone() { [ ! -e "$dir" ] || fabric_down; }
+
 fabric_down() {
 	local f
 	set +e
 	trap '' INT TERM
 	for f in "$dir"/sm.*.pid; do end "$f" KILL; done
 	end "$dir/ibsim.pid" TERM
+	end_strays TERM 2
+	end_strays KILL 2
 	if [ -n "$keep" ]; then echo "world: kept $dir" >&2; else rm -rf "$dir"; fi
 }
 
@@ -145,7 +168,10 @@ run_on() {
 	shift 2
 	case ${TSAN_OPTIONS-} in
 	*suppressions=*) ;;
-	*) export TSAN_OPTIONS="suppressions=$here/../../tests/fabric/tsan.supp${TSAN_OPTIONS:+:$TSAN_OPTIONS}" ;;
+	*)
+		[ ! -e "$here/../../tests/fabric/tsan.supp" ] ||
+			export TSAN_OPTIONS="suppressions=$here/../../tests/fabric/tsan.supp${TSAN_OPTIONS:+:$TSAN_OPTIONS}"
+		;;
 	esac
 	# umad2sim makes its copy of sysfs in the working directory.
 	(

@@ -5,6 +5,8 @@
 
 WORK=/run/work
 OUT=$WORK/out
+# shellcheck source=scripts/vm/soft-roce.sh
+. "$TOP/scripts/vm/soft-roce.sh"
 
 # --- results -------------------------------------------------------------------------------------------------------
 
@@ -53,56 +55,10 @@ sanitized() {
 		test_connections_work_while_another_device_comes_and_goes
 }
 
-# --- waiting -------------------------------------------------------------------------------------------------------
-
-# wait_for SECONDS COMMAND...: tries until the command succeeds.
-wait_for() {
-	local deadline=$((${EPOCHREALTIME/./} + $1 * 1000000))
-	shift
-	until "$@" > /dev/null 2>&1; do
-		[ "${EPOCHREALTIME/./}" -lt "$deadline" ] || return 1
-		sleep 0.05
-	done
-}
-
 has_listener() { rdma resource show cm_id | grep 'state LISTEN' > /dev/null; }
 has_tcp_listener() { [ -n "$(ss -Hltn "sport = :$1")" ]; }
-has_device() { [ -e "/sys/class/infiniband/$1" ]; }
-has_gid() { grep -q "$2" "/sys/class/infiniband/$1/ports/1/gids/"* 2>/dev/null; }
 
 # --- layouts -------------------------------------------------------------------------------------------------------
-
-load_modules() {
-	# Without crc32_generic rdma_rxe of 6.1 refuses every link; some modules are built in on newer kernels.
-	modprobe -qa crc32_generic veth dummy ib_uverbs rdma_ucm ib_umad rdma_rxe || true
-	wait_for 10 test -e /dev/infiniband/rdma_cm
-}
-
-# link_pair A B [NETNS]: a veth pair A-B, both up, without addresses that come and go; B in NETNS when given.
-link_pair() {
-	sysctl -qw net.ipv6.conf.default.accept_dad=0
-	ip link add "$1" type veth peer name "$2"
-	ip link set "$1" up
-	if [ -n "${3:-}" ]; then
-		ip link set "$2" netns "$3"
-		ip -n "$3" link set "$2" up
-	else
-		ip link set "$2" up
-	fi
-}
-
-# address LINK ADDRESS/LENGTH...
-address() {
-	local link=$1 one
-	shift
-	for one in "$@"; do ip addr add "$one" dev "$link" nodad 2>/dev/null || ip addr add "$one" dev "$link"; done
-}
-
-# rxe NAME LINK: a Soft-RoCE device on LINK, usable when this returns.
-rxe() {
-	rdma link add "$1" type rxe netdev "$2"
-	wait_for 10 has_device "$1"
-}
 
 # Layout "one": one device; every program talks to the guest's own addresses through it.
 layout_one() {
