@@ -39,6 +39,26 @@ enum rai_source {
 };
 
 /*
+ * A flag of hints, alone or with RAI_DNS: node is a domain and service what it is to offer, which its SRV records tell
+ * (RFC 2782). Asked for is "_service._tcp.node", with hints for datagrams (RDMA_PS_UDP, RDMA_PS_IPOIB, IBV_QPT_UD)
+ * "_service._udp.node". A service that begins with "_" gets no other, and one with its protocol, "_nfs._udp", is taken
+ * as it is; without a service, node is the whole name. The search list is tried behind node. The hosts file has no SRV
+ * records: RAI_SOURCE_HOSTS finds none.
+ *
+ * One event tells of all: the addresses of all targets, each with the port of its record, the least priority first,
+ * those of one priority by chance in proportion to their weights, drawn anew for each resolution. Of one target those
+ * that RFC 6724 and RDMA devices prefer go first. Targets are found as any host name, but that no search list applies.
+ * One without an address is passed over; where all are, status is that of the one that may be mended soonest.
+ * -ENOENT: no such records, or a target "." says that the service is not to be had there. There is no falling back to
+ * the addresses of node itself: what port would be meant is for the program to know.
+ *
+ * A result has ai_flags RAI_SRV, and its target as ai_dst_canonname. Refused at once: EINVAL with RAI_PASSIVE,
+ * RAI_NUMERICHOST or AF_IB, without node, with a service that has a dot but no "_", or with one beside a node that
+ * begins with "_"; ENOTSUP with RAI_SA; ENAMETOOLONG where the name to ask for has over 253 characters.
+ */
+#define RAI_SRV 0x40000000
+
+/*
  * Cancels the resolution under way on id: its event comes as ADDRINFO_ERROR with -ECANCELED, unless its outcome was
  * queued already. errno: EINVAL (NULL), ENOENT (none under way). Any thread.
  */
@@ -166,6 +186,22 @@ int rai_service_list(struct rdma_cm_id *id, const struct rai_service_filter *fil
  * access to the umad device), and the others of rai_service_list(). Any thread.
  */
 int rai_service_remove(struct rdma_cm_id *id, const struct rai_service_record *record);
+
+/* An SRV record, in host order (RFC 2782). */
+struct rai_srv_record {
+	uint16_t priority;		/* the least is tried first */
+	uint16_t weight;		/* among those of one priority */
+	uint16_t port;
+	uint16_t reserved16;
+	char target[256];		/* the host, without a dot at its end */
+	uint64_t reserved[4];		/* 0 */
+};
+
+/*
+ * The SRV record behind a result of RAI_SRV. ai: an entry of a list that rdma_query_addrinfo() or rdma_getaddrinfo()
+ * gave, not freed yet. errno: EINVAL (NULL), ENOENT (it has none: it isn't of RAI_SRV). Any thread.
+ */
+int rai_addrinfo_srv(const struct rdma_addrinfo *ai, struct rai_srv_record *record);
 
 /* Counters since the process started; each only grows, but for the last three, which are levels. */
 struct rai_stats {

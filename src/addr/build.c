@@ -5,31 +5,37 @@
 #include <arpa/inet.h>
 #include <assert.h>
 #include <errno.h>
+#include <rdma/rai.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/container.h"
 
-/* A service's destination, behind which the rest of its record is found. */
+/* A service's destination, behind which the rest of its record is found; of the SA, and of the DNS. */
 struct place {
 	union rcm_sockaddr addr;
 	struct rcm_service_rest service;
 };
+struct srv_place {
+	union rcm_sockaddr addr;
+	struct rcm_srv_rest srv;
+};
 
-/* A list is one block: all entries, then two addresses for each, then the routes, then the places of services, then the
- * canonical name. */
+/* A list is one block: all entries, then two addresses for each, then the routes, then the places of services of one of
+ * both kinds, then the canonical name. */
 struct block {
 	struct rdma_addrinfo *entries;
 	union rcm_sockaddr *addresses;
 	struct ibv_path_data *routes;
 	struct place *places;
+	struct srv_place *srv_places;
 	char *canonname;
 };
 
-static int block_new(const struct rcm_result *results, unsigned count, bool services, size_t canon_len,
+static int block_new(const struct rcm_result *results, unsigned count, int flags, size_t canon_len,
 		     struct block *ret_block)
 {
-	size_t routes = 0, places = services ? count : 0, size;
+	size_t routes = 0, places = flags & RAI_SA ? count : 0, srv_places = flags & RAI_SRV ? count : 0, size;
 	char *at;
 
 	assert(count > 0);
@@ -37,6 +43,7 @@ static int block_new(const struct rcm_result *results, unsigned count, bool serv
 		routes += results[i].routes;
 	size = count * (sizeof(struct rdma_addrinfo) + 2 * sizeof(union rcm_sockaddr));
 	size += routes * sizeof(struct ibv_path_data) + places * sizeof(struct place);
+	size += srv_places * sizeof(struct srv_place);
 	at = calloc(1, size + canon_len);
 	if (!at)
 		return -ENOMEM;
@@ -44,7 +51,8 @@ static int block_new(const struct rcm_result *results, unsigned count, bool serv
 	ret_block->addresses = (void *)(ret_block->entries + count);
 	ret_block->routes = (void *)(ret_block->addresses + 2 * (size_t)count);
 	ret_block->places = (void *)(ret_block->routes + routes);
-	ret_block->canonname = (void *)(ret_block->places + places);
+	ret_block->srv_places = (void *)(ret_block->places + places);
+	ret_block->canonname = (void *)(ret_block->srv_places + srv_places);
 	return 0;
 }
 
@@ -78,6 +86,20 @@ static struct sockaddr *build_place_service(struct block *block, const struct rc
 		to->service = *result->service;
 	*ret_len = rcm_sockaddr_len(result->dst.sa.sa_family);
 	return &to->addr.sa;
+}
+
+/* Who it is that has the address is told with each: it may be another one each time. */
+static void build_place_srv(struct rdma_addrinfo *ai, struct block *block, const union rcm_sockaddr *dst,
+			    const struct rcm_srv_rest *srv)
+{
+	struct srv_place *to = block->srv_places++;
+
+	to->addr = *dst;
+	to->srv = *srv;
+	ai->ai_flags = RAI_SRV;
+	ai->ai_dst_addr = &to->addr.sa;
+	ai->ai_dst_len = rcm_sockaddr_len(dst->sa.sa_family);
+	ai->ai_dst_canonname = to->srv.target;
 }
 
 /* The source that fits: what the hints gave, else what the route said; of the SA the port that it was asked through. */
@@ -121,7 +143,7 @@ static void build_fill(struct rdma_addrinfo *ai, const struct rcm_hints *hints, 
 		ai->ai_flags = RAI_SA;
 		ai->ai_port_space = RDMA_PS_IB;
 	} else {
-		build_set_service(&dst, ai->ai_port_space, port);
+		build_set_service(&dst, ai->ai_port_space, result->srv ? result->srv->port : port);
 	}
 	if (hints->flags & RAI_PASSIVE && !(hints->flags & RAI_SA)) {
 		ai->ai_src_addr = build_place(block, &dst, &ai->ai_src_len);
@@ -129,6 +151,8 @@ static void build_fill(struct rdma_addrinfo *ai, const struct rcm_hints *hints, 
 	}
 	if (hints->flags & RAI_SA)
 		ai->ai_dst_addr = build_place_service(block, result, &ai->ai_dst_len);
+	else if (result->srv)
+		build_place_srv(ai, block, &dst, result->srv);
 	else
 		ai->ai_dst_addr = build_place(block, &dst, &ai->ai_dst_len);
 	if (src)
@@ -144,12 +168,15 @@ static void build_fill(struct rdma_addrinfo *ai, const struct rcm_hints *hints, 
 int rcm_addrinfo_build(const struct rcm_hints *hints, uint16_t port, const struct rcm_result *results,
 		       unsigned count, const char *canonname, struct rdma_addrinfo **ret_list)
 {
-	size_t canon_len = canonname ? strlen(canonname) + 1 : 0;
+	size_t canon_len;
 	struct rdma_addrinfo *first;
 	struct block block;
 	int ret;
 
-	ret = block_new(results, count, hints->flags & RAI_SA, canon_len, &block);
+	if (hints->flags & RAI_SRV)
+		canonname = NULL;
+	canon_len = canonname ? strlen(canonname) + 1 : 0;
+	ret = block_new(results, count, hints->flags, canon_len, &block);
 	if (ret)
 		return ret;
 	first = block.entries;
@@ -174,6 +201,13 @@ const struct rcm_service_rest *rcm_addrinfo_service(const struct rdma_addrinfo *
 	if (!(ai->ai_flags & RAI_SA) || !ai->ai_dst_addr || ai->ai_dst_addr->sa_family != AF_IB)
 		return NULL;
 	return &rcm_container(ai->ai_dst_addr, struct place, addr)->service;
+}
+
+const struct rcm_srv_rest *rcm_addrinfo_srv(const struct rdma_addrinfo *ai)
+{
+	if (ai->ai_flags != RAI_SRV || !ai->ai_dst_addr)
+		return NULL;
+	return &rcm_container(ai->ai_dst_addr, struct srv_place, addr)->srv;
 }
 
 void rcm_addrinfo_free(struct rdma_addrinfo *list)

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <netdb.h>
+#include <rdma/rai.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -99,7 +100,7 @@ int rcm_gai_take(struct rcm_gai *gai, const struct rdma_addrinfo *hints)
 {
 	if (!gai->node && !gai->service && !hints)
 		return -EINVAL;
-	if (hints && hints->ai_flags & RAI_SA)
+	if (hints && hints->ai_flags & (RAI_SA | RAI_SRV))
 		return rcm_hints_check(gai->node, gai->service, hints, &gai->hints);
 	if (hints) {
 		gai->hints.flags = hints->ai_flags;

@@ -15,8 +15,8 @@ struct rcm_gai {
 /*
  * Takes what rcm_hints_check() refuses as getaddrinfo() and rdma-core take it: bits and types that nobody knows are
  * passed over, AF_IB is no filter without RAI_FAMILY and RAI_NUMERICHOST, and what can't be looked up has its EAI_*
- * code. With RAI_SA it is rcm_hints_check(). 0, or -EINVAL: nothing was given, or an address that is none; with RAI_SA
- * as there.
+ * code. With RAI_SA or RAI_SRV it is rcm_hints_check(). 0, or -EINVAL: nothing was given, or an address that is none;
+ * with those two as there.
  */
 int rcm_gai_take(struct rcm_gai *gai, const struct rdma_addrinfo *hints);
 

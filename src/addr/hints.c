@@ -3,13 +3,15 @@
 #include "addr/hints.h"
 
 #include <errno.h>
+#include <rdma/rai.h>
 #include <string.h>
 #include <sys/socket.h>
 
 #include "addr/service.h"
 #include "base/limits.h"
 
-#define KNOWN_FLAGS (RAI_PASSIVE | RAI_NUMERICHOST | RAI_NOROUTE | RAI_FAMILY | RAI_SA | RAI_DNS)
+#define KNOWN_FLAGS (RAI_PASSIVE | RAI_NUMERICHOST | RAI_NOROUTE | RAI_FAMILY | RAI_SA | RAI_DNS | \
+		     RAI_SRV)
 
 static bool hints_family_is_known(int family)
 {
@@ -111,7 +113,7 @@ static int hints_check_sa(const char *node, const char *service, struct rcm_hint
 {
 	int ret;
 
-	if (h->flags & RAI_DNS || node)
+	if (h->flags & (RAI_DNS | RAI_SRV) || node)
 		return -ENOTSUP;
 	if (!service || !*service)
 		return -EINVAL;
@@ -137,6 +139,14 @@ static int hints_check_name(const char *node, const char *service, const struct 
 	return 0;
 }
 
+/* What node and service make together is rcm_owner_make()'s. */
+static int hints_check_srv(const char *node, const struct rcm_hints *h)
+{
+	if (!node || h->flags & (RAI_PASSIVE | RAI_NUMERICHOST) || h->family == AF_IB)
+		return -EINVAL;
+	return 0;
+}
+
 int rcm_hints_check(const char *node, const char *service, const struct rdma_addrinfo *hints,
 		    struct rcm_hints *ret_hints)
 {
@@ -149,6 +159,8 @@ int rcm_hints_check(const char *node, const char *service, const struct rdma_add
 		ret = hints_take(hints, &h);
 	if (!ret)
 		ret = h.flags & RAI_SA ? hints_check_sa(node, service, &h) : hints_check_name(node, service, &h);
+	if (!ret && h.flags & RAI_SRV)
+		ret = hints_check_srv(node, &h);
 	if (!ret)
 		*ret_hints = h;
 	return ret;

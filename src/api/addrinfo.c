@@ -61,6 +61,23 @@ int rai_addrinfo_service(const struct rdma_addrinfo *ai, struct rai_service_reco
 	return 0;
 }
 
+int rai_addrinfo_srv(const struct rdma_addrinfo *ai, struct rai_srv_record *record)
+{
+	const struct rcm_srv_rest *rest;
+
+	if (!ai || !record)
+		return rcm_result(-EINVAL);
+	rest = rcm_addrinfo_srv(ai);
+	if (!rest)
+		return rcm_result(-ENOENT);
+	memset(record, 0, sizeof(*record));
+	record->priority = rest->priority;
+	record->weight = rest->weight;
+	record->port = rest->port;
+	memcpy(record->target, rest->target, sizeof(rest->target));
+	return 0;
+}
+
 int rai_cancel(struct rdma_cm_id *id)
 {
 	struct rcm_door door = rcm_door_enter(id);

@@ -6,6 +6,7 @@
 
 #include "addr/build.h"
 #include "addr/gai.h"
+#include "addr/owner.h"
 #include "api/api.h"
 #include "base/lock.h"
 #include "resolve/resolve.h"
@@ -68,9 +69,17 @@ static int gai_ask(struct rcm_gai *gai, int *ret_eai, struct rdma_addrinfo **res
 		.node = gai->node, .service = gai->service, .dst = gai->dst, .hints = gai->hints,
 		.deadline_ms = RCM_DEADLINE_DEFAULT,
 	};
+	char owner[RCM_NODE_MAX + 1];
 	struct rcm_outcome outcome;
-	int ret;
+	int ret = 0;
 
+	if (gai->hints.flags & RAI_SRV) {
+		ret = rcm_owner_make(gai->node, gai->service, &gai->hints, owner);
+		question.node = owner;
+		question.service = NULL;
+	}
+	if (ret)
+		return ret;
 	ret = waiter_ask(&question, &outcome);
 	if (ret)
 		return ret;

@@ -26,6 +26,11 @@ enum {
 	RCM_DNS_CONNECTIONS = 8,	/* TCP connections to one name server */
 	RCM_DNS_IDLE_MS = 5000,		/* a UDP socket without a question is closed after so long, */
 	RCM_DNS_TCP_IDLE_MS = 200,	/* a TCP connection much sooner: some servers serve one at a time */
+	RCM_SRV_RECORDS_MAX = 256,	/* SRV records of one answer; of more those of the best priorities */
+	RCM_SRV_EXTRAS_MAX = 1024,	/* records of its additional section that are looked at */
+	RCM_SRV_ADDRESSES_MAX = 64,	/* addresses of one target */
+	RCM_SRV_AT_ONCE = 32,		/* targets of one answer that are asked about at a time */
+	RCM_SRV_WAIT_MS = 1000,		/* how long those that stay silent are waited for when others were found */
 	RCM_BLOCKS_MAX = 256,		/* prefixes of routes that are told apart */
 	RCM_WAYS_MAX = 4096,		/* ways to addresses that are kept until a route changes */
 	RCM_SORTLIST_MAX = 64,		/* networks of resolv.conf's sortlist that are gone by */

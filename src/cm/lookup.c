@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "addr/owner.h"
 #include "cm/heir.h"
 #include "cm/id.h"
 #include "cm/local.h"
@@ -269,11 +270,17 @@ int rcm_lookup_start(struct rcm_id *id, const char *node, const char *service,
 		     const struct rdma_addrinfo *hints)
 {
 	struct rcm_question question = { .node = node, .service = service };
+	char owner[RCM_NODE_MAX + 1];
 	int ret;
 
 	ret = rcm_hints_check(node, service, hints, &question.hints);
 	if (!ret && !node && !service)
 		ret = rcm_hints_destination(hints, &question.dst);
+	if (!ret && question.hints.flags & RAI_SRV) {
+		ret = rcm_owner_make(node, service, &question.hints, owner);
+		question.node = owner;
+		question.service = NULL;
+	}
 	if (!ret && question.hints.flags & RAI_SA) {
 		ret = rcm_local_sa_port(id, &question.port, &question.sa);
 		question.traffic_class = rcm_local_traffic_class(id);

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/limits.h"
 #include "loop/loop.h"
 
 enum rcm_dns_source { RCM_DNS_CONFIGURED, RCM_DNS_SERVERS, RCM_DNS_HOSTS };
@@ -15,6 +16,8 @@ struct rcm_dns_query {
 	const char *name;
 	int family;			/* AF_INET, AF_INET6 or AF_UNSPEC */
 	enum rcm_dns_source source;
+	bool srv;			/* its SRV records are asked for, and the addresses of their targets */
+	bool full;			/* it is a full name: no domain is tried behind it */
 };
 
 /* An address without a port: in.sin_port and in6.sin6_port are 0; sin6_scope_id is kept. */
@@ -22,6 +25,13 @@ union rcm_dns_address {
 	struct sockaddr sa;
 	struct sockaddr_in in;
 	struct sockaddr_in6 in6;
+};
+
+/* One SRV record (RFC 2782), and which of its answer's addresses its target has; another may have the same. */
+struct rcm_dns_srv {
+	uint16_t priority, weight, port;
+	unsigned first, count;
+	char target[RCM_NODE_MAX + 1];	/* a full name, without a dot at its end */
 };
 
 /* Valid during the completion only. */
@@ -34,6 +44,11 @@ struct rcm_dns_answer {
 	const char *canonname;		/* or NULL */
 	const char *text;		/* failures: step and reason ("name server 192.0.2.1 is silent"), or NULL */
 	int missing;			/* a family whose addresses aren't in it, as it stayed silent; 0: none */
+
+	/* To a query for SRV records: in no order, and none without an address. Addresses are in no order, either. */
+	unsigned srv_count;
+	const struct rcm_dns_srv *srv;
+	unsigned targets, targets_lost;	/* how many hosts they name, and those that no address was found of */
 };
 
 typedef void rcm_dns_done_fn(void *arg, const struct rcm_dns_answer *answer);

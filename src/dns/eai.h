@@ -25,6 +25,7 @@ enum rcm_dns_verdict {
 	RCM_DNS_CUT_UNREACHABLE,	/* one gave a truncated answer, and could not be reached by TCP */
 	RCM_DNS_TIMEOUT,
 	RCM_DNS_CUT_TIMEOUT,
+	RCM_DNS_DECLINED,		/* an SRV record of target ".": the service is not to be had there (RFC 2782) */
 	RCM_DNS_FOUND,
 	RCM_DNS_NOMEM,
 	RCM_DNS_NOFILE,			/* no descriptor for a socket */
@@ -48,7 +49,7 @@ static inline bool rcm_verdict_is_ours(enum rcm_dns_verdict verdict)
 static inline bool rcm_verdict_is_spoken(enum rcm_dns_verdict verdict)
 {
 	return verdict <= RCM_DNS_MALFORMED || verdict == RCM_DNS_CUT_UNREACHABLE || verdict == RCM_DNS_CUT_TIMEOUT ||
-	       verdict == RCM_DNS_FOUND;
+	       verdict == RCM_DNS_DECLINED || verdict == RCM_DNS_FOUND;
 }
 
 /* In words, to go behind "name server 192.0.2.1" where one answered; never NULL. */

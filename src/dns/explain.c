@@ -25,7 +25,7 @@ void rcm_explain(const struct rcm_explain *explain, char *text, size_t size)
 	if (explain->nobody)
 		snprintf(text, size, "nsswitch.conf names no source of host names");
 	else if (!explain->known)
-		snprintf(text, size, "the hosts file has no such name");
+		snprintf(text, size, "the hosts file has no %s", explain->srv ? "SRV records" : "such name");
 	else if (!resolv)
 		snprintf(text, size, "the hosts file %s", rcm_verdict_text(explain->verdict));
 	if (!resolv || !explain->known)
@@ -35,5 +35,6 @@ void rcm_explain(const struct rcm_explain *explain, char *text, size_t size)
 		len = explain_server(explain->server, true, text, len, size);
 	for (unsigned i = 0; !explain->server && i < resolv->servers_count && len < size / 2; i++)
 		len = explain_server(&resolv->servers[i], !i, text, len, size);
-	snprintf(text + len, size - len, "%s", rcm_verdict_text(explain->verdict));
+	snprintf(text + len, size - len, "%s", explain->srv && explain->verdict == RCM_DNS_NODATA ?
+		 "has no SRV record of that name" : rcm_verdict_text(explain->verdict));
 }

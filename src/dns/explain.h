@@ -8,6 +8,7 @@
 struct rcm_explain {
 	bool nobody;				/* no source of names is configured */
 	const struct rcm_resolv *resolv;	/* whose servers were asked; NULL: the hosts file alone was */
+	bool srv;				/* of its SRV records, not of its addresses */
 	bool known;				/* the verdict is; else nobody has that name */
 	enum rcm_dns_verdict verdict;
 	const union rcm_dns_address *server;	/* which of resolv's told it; NULL: none did, all are named */

@@ -106,7 +106,7 @@ static void families_answered(struct rcm_exchange *exchange, enum rcm_dns_verdic
 	verdict = families_read(families, verdict, answer);
 	if (verdict == RCM_DNS_TIMEOUT || verdict == RCM_DNS_CUT_TIMEOUT)
 		families->missing = second ? AF_INET6 : AF_INET;
-	families->half |= verdict > RCM_DNS_NODATA && verdict != RCM_DNS_FOUND;
+	families->half |= verdict > RCM_DNS_NODATA && verdict != RCM_DNS_FOUND && verdict != RCM_DNS_DECLINED;
 	if (verdict >= families->verdict) {
 		families->verdict = verdict;
 		families->speaker = speaker;
@@ -128,8 +128,10 @@ static void families_ask(struct rcm_families *families, unsigned bit)
 	rcm_exchange_start(&families->exchanges[bit == AAAA]);
 }
 
-static void families_prepare(struct rcm_families *families, const uint8_t order[RCM_RESOLV_SERVERS])
+static void families_prepare(struct rcm_families *families, int family, const uint8_t order[RCM_RESOLV_SERVERS])
 {
+	uint16_t first = family == RCM_FAMILIES_SRV ? ns_t_srv : ns_t_a;
+
 	for (int i = 0; i < 2; i++) {
 		struct rcm_exchange *exchange = &families->exchanges[i];
 
@@ -137,7 +139,7 @@ static void families_prepare(struct rcm_families *families, const uint8_t order[
 		exchange->resolv = families->resolv;
 		exchange->question = (struct rcm_message_question){
 			.name = families->name, .name_len = families->name_len,
-			.type = i ? ns_t_aaaa : ns_t_a, .trust_ad = families->resolv->trust_ad,
+			.type = i ? ns_t_aaaa : first, .trust_ad = families->resolv->trust_ad,
 		};
 		memcpy(exchange->order, order, sizeof(exchange->order));
 		exchange->done = families_answered;
@@ -147,8 +149,8 @@ static void families_prepare(struct rcm_families *families, const uint8_t order[
 /* With "options no-aaaa" the name's existence is asked for by A. */
 static void families_choose(struct rcm_families *families, int family)
 {
-	families->open = family == AF_INET ? A : family == AF_INET6 ? AAAA : A | AAAA;
-	if (!families->resolv->no_aaaa || family == AF_INET)
+	families->open = family == AF_INET || family == RCM_FAMILIES_SRV ? A : family == AF_INET6 ? AAAA : A | AAAA;
+	if (!families->resolv->no_aaaa || families->open == A)
 		return;
 	families->hidden = family == AF_INET6;
 	families->open = A;
@@ -186,7 +188,7 @@ static int families_start(struct rcm_servers *servers, const struct rcm_resolv *
 	families->name_len = len;
 	memcpy(families->name, labels, len);
 	families_choose(families, family);
-	families_prepare(families, order);
+	families_prepare(families, family, order);
 	families->waiting = families->open;
 	families_ask(families, families->open & A ? A : AAAA);
 	if (families->waiting && !resolv->single_request && !resolv->reopen)

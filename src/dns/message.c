@@ -38,75 +38,29 @@ size_t rcm_message_ask(const struct rcm_message_question *question, uint16_t id,
 	return (size_t)(w.at - bytes);
 }
 
-struct record {
-	size_t owner;
-	uint16_t type;
-	uint32_t ttl;
-	size_t data;
-	uint16_t size;
-};
-
-/* Reads the record whose owner ends before behind, and puts at behind it. A record of another class counts as one of
- * type 0. */
-static bool message_read_owned(const uint8_t *bytes, size_t len, size_t behind, size_t *at, struct record *ret_record)
+static bool message_read_again(const struct rcm_message_answer *answer, size_t *at, struct rcm_rr *ret_rr)
 {
-	struct rcm_reader r = rcm_reader_init(bytes + behind, len - behind);
-	struct record record = { .owner = *at };
-	uint16_t class;
-
-	record.type = rcm_read_u16(&r);
-	class = rcm_read_u16(&r);
-	record.ttl = rcm_read_u32(&r);
-	record.size = rcm_read_u16(&r);
-	record.data = (size_t)(r.at - bytes);
-	rcm_read_skip(&r, record.size);
-	if (!behind || r.short_read)
-		return false;
-	if (class != ns_c_in && record.type != ns_t_opt)
-		record.type = 0;
-	/* RFC 2181, section 8. */
-	if (record.ttl > INT32_MAX && record.type != ns_t_opt)
-		record.ttl = 0;
-	*at = (size_t)(r.at - bytes);
-	*ret_record = record;
-	return true;
+	return rcm_rr_read_again(answer->bytes, answer->len, at, ret_rr);
 }
 
-static bool message_read_record(const uint8_t *bytes, size_t len, size_t *at, struct record *ret_record)
+bool rcm_message_wants(const struct rcm_message_answer *answer, const struct rcm_rr *rr)
 {
-	return message_read_owned(bytes, len, rcm_labels_skip(bytes, len, *at), at, ret_record);
-}
-
-static bool message_read_again(const struct rcm_message_answer *answer, size_t *at, struct record *ret_record)
-{
-	size_t behind = rcm_labels_skip_known(answer->bytes, answer->len, *at);
-
-	return message_read_owned(answer->bytes, answer->len, behind, at, ret_record);
-}
-
-static size_t message_address_size(uint16_t type)
-{
-	return type == ns_t_a ? sizeof(struct in_addr) : sizeof(struct in6_addr);
-}
-
-static bool message_is_address(const struct rcm_message_answer *answer, const struct record *record)
-{
-	return record->type == answer->type && record->size == message_address_size(answer->type) &&
-	       rcm_labels_are(answer->bytes, answer->len, record->owner, answer->end);
+	return rr->type == answer->type && rcm_rr_fits(answer->bytes, answer->len, rr) &&
+	       rcm_labels_are(answer->bytes, answer->len, rr->owner, answer->end);
 }
 
 /* Records of other names are none of the question's: RFC 5452, section 6. */
-static bool message_count_addresses(struct rcm_message_answer *answer)
+static bool message_count_wanted(struct rcm_message_answer *answer)
 {
 	size_t at = answer->records;
-	struct record record;
+	struct rcm_rr rr;
 
 	for (size_t i = 0; i < answer->records_count; i++) {
-		if (!message_read_again(answer, &at, &record) || !message_is_address(answer, &record))
+		if (!message_read_again(answer, &at, &rr) || !rcm_message_wants(answer, &rr))
 			continue;
 		answer->count++;
-		if (record.ttl < answer->ttl)
-			answer->ttl = record.ttl;
+		if (rr.ttl < answer->ttl)
+			answer->ttl = rr.ttl;
 	}
 	return answer->count;
 }
@@ -124,11 +78,11 @@ struct aliases {
 	struct alias *path[ALIASES_MAX];	/* from the name asked for to the name looked at */
 };
 
-static void aliases_see(struct aliases *aliases, const struct record *record)
+static void aliases_see(struct aliases *aliases, const struct rcm_rr *rr)
 {
-	if (record->type == ns_t_cname && aliases->count < ALIASES_SEEN_MAX)
+	if (rr->type == ns_t_cname && aliases->count < ALIASES_SEEN_MAX)
 		aliases->seen[aliases->count++] = (struct alias){
-			.owner = record->owner, .target = record->data, .ttl = record->ttl,
+			.owner = rr->owner, .target = rr->data, .ttl = rr->ttl,
 		};
 }
 
@@ -186,7 +140,7 @@ static void aliases_follow(struct aliases *aliases, const struct rcm_message_que
 			is_end = true;
 			continue;
 		}
-		if (is_end && (message_count_addresses(answer) || ++aliases->ends == ENDS_MAX))
+		if (is_end && (message_count_wanted(answer) || ++aliases->ends == ENDS_MAX))
 			break;
 		if (!aliases->depth)
 			break;
@@ -201,18 +155,18 @@ static int message_read_answers(const struct rcm_message_question *question, str
 				size_t count, size_t *at)
 {
 	struct aliases aliases = { 0 };
-	struct record record;
+	struct rcm_rr rr;
 	bool broken = false;
 
 	answer->records = *at;
 	answer->records_count = count;
 	for (size_t i = 0; i < count; i++) {
-		if (!message_read_record(answer->bytes, answer->len, at, &record))
+		if (!rcm_rr_read(answer->bytes, answer->len, at, &rr))
 			return -EBADMSG;
-		broken |= record.type == answer->type && record.size != message_address_size(answer->type);
-		if (record.type == ns_t_cname && !rcm_labels_skip(answer->bytes, answer->len, record.data))
+		broken |= rr.type == answer->type && !rcm_rr_fits(answer->bytes, answer->len, &rr);
+		if (rr.type == ns_t_cname && !rcm_labels_skip(answer->bytes, answer->len, rr.data))
 			return -EBADMSG;
-		aliases_see(&aliases, &record);
+		aliases_see(&aliases, &rr);
 		answer->empty = false;
 	}
 	aliases_follow(&aliases, question, answer);
@@ -220,9 +174,9 @@ static int message_read_answers(const struct rcm_message_question *question, str
 }
 
 /* RFC 2308, section 5: the lesser of the record's TTL and its last field. */
-static void message_read_soa(struct rcm_message_answer *answer, const struct record *record)
+static void message_read_soa(struct rcm_message_answer *answer, const struct rcm_rr *rr)
 {
-	size_t at = rcm_labels_skip(answer->bytes, answer->len, record->data);
+	size_t at = rcm_labels_skip(answer->bytes, answer->len, rr->data);
 	struct rcm_reader r;
 	uint32_t minimum;
 
@@ -234,23 +188,27 @@ static void message_read_soa(struct rcm_message_answer *answer, const struct rec
 	rcm_read_skip(&r, 16);
 	minimum = rcm_read_u32(&r);
 	if (!r.short_read)
-		answer->negative_ttl = minimum < record->ttl ? minimum : record->ttl;
+		answer->negative_ttl = minimum < rr->ttl ? minimum : rr->ttl;
 }
 
 /* What is broken in here ends the reading, and harms nothing. */
 static void message_read_rest(struct rcm_message_answer *answer, size_t authorities, size_t others, size_t at)
 {
-	struct record record;
+	struct rcm_rr rr;
 
 	for (size_t i = 0; i < authorities + others; i++) {
-		if (!message_read_record(answer->bytes, answer->len, &at, &record))
+		if (i == authorities)
+			answer->extras = at;
+		if (!rcm_rr_read(answer->bytes, answer->len, &at, &rr))
 			return;
-		if (record.type == ns_t_soa && i < authorities)
-			message_read_soa(answer, &record);
-		if (record.type == ns_t_opt)
-			answer->rcode |= record.ttl >> 24 << 4;
+		if (rr.type == ns_t_soa && i < authorities)
+			message_read_soa(answer, &rr);
+		if (rr.type == ns_t_opt)
+			answer->rcode |= rr.ttl >> 24 << 4;
 		else if (i >= authorities)
 			answer->empty = false;
+		if (i >= authorities)
+			answer->extras_count++;
 	}
 }
 
@@ -286,6 +244,7 @@ int rcm_message_read(const struct rcm_message_question *question, bool whole, co
 	answer->bytes = bytes;
 	answer->len = len;
 	answer->type = question->type;
+	answer->asked = question->name;
 	answer->rcode = flags & MASK_RCODE;
 	answer->truncated = flags & FLAG_TC;
 	answer->authoritative = flags & FLAG_AA;
@@ -293,7 +252,7 @@ int rcm_message_read(const struct rcm_message_question *question, bool whole, co
 	answer->empty = true;
 	answer->count = 0;
 	answer->ttl = answer->negative_ttl = UINT32_MAX;
-	answer->records = answer->records_count = 0;
+	answer->records = answer->records_count = answer->extras = answer->extras_count = 0;
 	answer->canonname[0] = '\0';
 	memcpy(answer->end, question->name, question->name_len);
 	if (!message_is_question(question, answer, (unsigned)counts[0], &at))
@@ -306,7 +265,7 @@ int rcm_message_read(const struct rcm_message_question *question, bool whole, co
 	return 0;
 }
 
-static void message_put_address(union rcm_dns_address *to, uint16_t type, const uint8_t *data)
+void rcm_message_put_address(union rcm_dns_address *to, uint16_t type, const uint8_t *data)
 {
 	memset(to, 0, sizeof(*to));
 	if (type == ns_t_a) {
@@ -321,11 +280,11 @@ static void message_put_address(union rcm_dns_address *to, uint16_t type, const 
 void rcm_message_addresses(const struct rcm_message_answer *answer, union rcm_dns_address *addresses)
 {
 	size_t at = answer->records;
-	struct record record;
+	struct rcm_rr rr;
 	unsigned count = 0;
 
 	while (count < answer->count) {
-		if (message_read_again(answer, &at, &record) && message_is_address(answer, &record))
-			message_put_address(&addresses[count++], answer->type, answer->bytes + record.data);
+		if (message_read_again(answer, &at, &rr) && rcm_message_wants(answer, &rr))
+			rcm_message_put_address(&addresses[count++], answer->type, answer->bytes + rr.data);
 	}
 }

@@ -67,8 +67,8 @@ static void name_deliver_failure(struct rcm_name *name)
 		.ttl = name->no_ttl == UINT32_MAX ? 0 : name->no_ttl,
 	};
 	const struct rcm_explain explain = {
-		.nobody = !name->step, .resolv = name->resolv, .known = search->known, .verdict = verdict,
-		.server = search->server,
+		.nobody = !name->step, .resolv = name->resolv, .known = search->known,
+		.verdict = verdict, .server = search->server, .srv = name->srv,
 	};
 	char text[RCM_TEXT_MAX];
 
@@ -78,11 +78,29 @@ static void name_deliver_failure(struct rcm_name *name)
 	name_deliver(name, &answer);
 }
 
-/* Whatever was found or told by others: nobody else can answer for us. */
+/* Whatever was found or told by others before; server: who says so now. */
+static void name_fail(struct rcm_name *name, enum rcm_dns_verdict verdict, const union rcm_dns_address *server)
+{
+	name->search = (struct rcm_search){ .known = true, .verdict = (uint8_t)verdict, .server = server };
+	name_deliver_failure(name);
+}
+
+/* Nobody else can answer for us. */
 static void name_fail_for_us(struct rcm_name *name, enum rcm_dns_verdict verdict)
 {
-	name->search = (struct rcm_search){ .known = true, .verdict = (uint8_t)verdict };
-	name_deliver_failure(name);
+	name_fail(name, verdict, NULL);
+}
+
+/* What the search list is for: a domain, of a name for SRV records what is behind its labels of service and protocol.
+ * A full name has a dot at its end. */
+static const char *name_searched(const struct rcm_name *name, char buf[RCM_SEARCH_NAME_MAX])
+{
+	const char *text = name->base.name + name->prefix;
+
+	if (!name->full)
+		return text;
+	strcpy(stpcpy(buf, text), text[strlen(text) - 1] == '.' ? "" : ".");
+	return buf;
 }
 
 static void sources_sort(struct rcm_sources *sources, union rcm_dns_address *addresses, unsigned count)
@@ -102,7 +120,7 @@ static void name_tell(const struct rcm_name *name, int missing, uint32_t ttl, rc
 	struct rcm_dns_answer answer = { .ttl = ttl, .count = reply->count, .canonname = reply->canonname,
 					 .missing = missing };
 	union rcm_dns_address *addresses = malloc(reply->count * sizeof(*addresses));
-	char asked[RCM_SEARCH_NAME_MAX];
+	char asked[RCM_SEARCH_NAME_MAX], buf[RCM_SEARCH_NAME_MAX];
 
 	if (!addresses) {
 		answer = (struct rcm_dns_answer){ .status = rcm_verdict_errno(RCM_DNS_NOMEM),
@@ -116,13 +134,24 @@ static void name_tell(const struct rcm_name *name, int missing, uint32_t ttl, rc
 		rcm_sortlist_apply(&name->resolv->sortlist, addresses, reply->count);
 	sources_sort(name->sources, addresses, reply->count);
 	answer.addresses = addresses;
-	rcm_search_print(&name->search, name->resolv, name->base.name, asked);
+	rcm_search_print(&name->search, name->resolv, name_searched(name, buf), asked);
 	if (!answer.canonname)
 		answer.canonname = asked;
 	if (missing)
 		rcm_info("dns: \"%s\": no IPv%c addresses in time", name->base.name, missing == AF_INET ? '4' : '6');
 	done(arg, &answer);
 	free(addresses);
+}
+
+static void name_tell_srvs(const struct rcm_name *name, const struct rcm_reply *reply)
+{
+	const struct rcm_srvs *srvs = reply->srvs;
+	const struct rcm_dns_answer answer = {
+		.ttl = reply->ttl, .count = srvs->addresses_count, .addresses = srvs->addresses,
+		.srv_count = srvs->count, .srv = srvs->records, .canonname = reply->canonname,
+	};
+
+	name->base.done(name->base.arg, &answer);
 }
 
 static bool name_partial(struct rcm_dns_lookup *lookup, rcm_dns_done_fn *done, void *arg)
@@ -143,9 +172,11 @@ static bool name_look_in_hosts(struct rcm_name *name)
 {
 	struct rcm_dns_answer answer = { 0 };
 	union rcm_dns_address *addresses;
-	int found = rcm_hosts_find(name->sources->hosts, name->base.name, name->base.family, &addresses,
-				   &answer.canonname);
+	int found = 0;
 
+	if (!name->srv)
+		found = rcm_hosts_find(name->sources->hosts, name->base.name, name->base.family, &addresses,
+				       &answer.canonname);
 	if (found < 0) {
 		name_fail_for_us(name, RCM_DNS_NOMEM);
 		return true;
@@ -178,9 +209,14 @@ static void name_answered(struct rcm_families *families, void *arg)
 {
 	struct rcm_name *name = arg;
 
+	char buf[RCM_SEARCH_NAME_MAX];
+
 	if (families->verdict == RCM_DNS_FOUND) {
-		name_tell(name, families->missing, families->half ? 0 : families->reply.ttl,
-			  name->base.done, name->base.arg);
+		if (name->srv)
+			name_tell_srvs(name, &families->reply);
+		else
+			name_tell(name, families->missing, families->half ? 0 : families->reply.ttl,
+				  name->base.done, name->base.arg);
 		rcm_name_free(name);
 		return;
 	}
@@ -189,7 +225,11 @@ static void name_answered(struct rcm_families *families, void *arg)
 		return;
 	}
 	name_limit_no(name, families);
-	rcm_search_fail(&name->search, name->resolv, name->base.name, families->verdict, families->speaker);
+	if (families->verdict == RCM_DNS_DECLINED) {
+		name_fail(name, RCM_DNS_DECLINED, families->speaker);
+		return;
+	}
+	rcm_search_fail(&name->search, name->resolv, name_searched(name, buf), families->verdict, families->speaker);
 	name_free_families(name);
 	rcm_name_move(name, RCM_NAME_WAITING);
 	name->sources->wake(name->sources);
@@ -198,18 +238,22 @@ static void name_answered(struct rcm_families *families, void *arg)
 /* 0: it is asked about; -ENOENT: no candidate is left; -EAGAIN: no room; other -errno. */
 static int name_ask(struct rcm_name *name)
 {
+	char candidate[RCM_NODE_MAX + RCM_SEARCH_NAME_MAX], buf[RCM_SEARCH_NAME_MAX];
+	const char *searched = name_searched(name, buf);
 	struct rcm_sources *sources = name->sources;
-	char candidate[RCM_SEARCH_NAME_MAX];
 	int ret = -ENOENT;
+
+	memcpy(candidate, name->base.name, name->prefix);
 
 	if (!name->resolv)
 		name->resolv = rcm_resolv_get(sources->resolv);
-	while (rcm_search_next(&name->search, name->resolv, name->base.name, candidate)) {
-		ret = sources->families->start(&sources->servers, name->resolv, candidate, name->base.family,
-					     name_answered, name, &name->families);
+	while (rcm_search_next(&name->search, name->resolv, searched, candidate + name->prefix)) {
+		ret = sources->families->start(&sources->servers, name->resolv, candidate,
+					       name->srv ? RCM_FAMILIES_SRV : name->base.family,
+					       name_answered, name, &name->families);
 		if (ret != -EINVAL)
 			break;
-		rcm_search_fail(&name->search, name->resolv, name->base.name, RCM_DNS_NXDOMAIN, NULL);
+		rcm_search_fail(&name->search, name->resolv, searched, RCM_DNS_NXDOMAIN, NULL);
 		ret = -ENOENT;
 	}
 	if (!ret)
@@ -261,8 +305,9 @@ static void name_take_steps(struct rcm_name *name)
 {
 	static const enum rcm_pick_step servers[RCM_PICK_STEPS] = { RCM_PICK_DNS };
 	static const enum rcm_pick_step hosts[RCM_PICK_STEPS] = { RCM_PICK_FILES };
-	const enum rcm_pick_step *steps = name->base.source == RCM_DNS_SERVERS ? servers :
-					  name->base.source == RCM_DNS_HOSTS ? hosts : name->sources->steps;
+	const enum rcm_pick_step *steps = name->base.source == RCM_DNS_HOSTS ? hosts :
+					  name->srv || name->base.source == RCM_DNS_SERVERS ? servers :
+					  name->sources->steps;
 
 	for (int i = 0; i < RCM_PICK_STEPS; i++)
 		name->steps[i] = (uint8_t)steps[i];
@@ -280,6 +325,10 @@ int rcm_name_new(struct rcm_sources *sources, const struct rcm_dns_query *query,
 	if (!name)
 		return -ENOMEM;
 	rcm_lookup_init(&name->base, &ops, query, done, arg);
+	name->srv = query->srv;
+	name->full = query->full;
+	if (query->srv)
+		name->prefix = (uint8_t)rcm_search_prefix(query->name);
 	name->sources = sources;
 	name->no_ttl = UINT32_MAX;
 	name_take_steps(name);

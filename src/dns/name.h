@@ -28,8 +28,10 @@ struct rcm_name {
 	uint32_t no_ttl;		/* the least that a "no" may be kept; UINT32_MAX: nobody said one */
 	uint8_t steps[RCM_PICK_STEPS];	/* enum rcm_pick_step; it goes by those that it began with: in others its place
 					 * among them would mean something else */
-	uint8_t step;			/* where it is among them */
-	uint8_t state;
+	uint8_t prefix;			/* characters before what domains are tried behind: "_nfs._tcp." */
+	uint8_t step : 2;		/* where it is among its steps */
+	uint8_t state : 2;
+	bool srv : 1, full : 1;		/* as in its query */
 };
 
 TAILQ_HEAD(rcm_name_list, rcm_name);

@@ -146,15 +146,15 @@ int rcm_nss_start(struct rcm_nss *nss, const struct rcm_dns_query *query, rcm_dn
 		  struct rcm_dns_lookup **ret_lookup)
 {
 	static const struct rcm_lookup_ops ops = { .cancel = nss_name_cancel, .partial = nss_name_partial };
-	size_t len = strlen(query->name) + 1;
-	struct nss_name *name = calloc(1, sizeof(*name) + len);
+	size_t len = strlen(query->name);
+	struct nss_name *name = calloc(1, sizeof(*name) + len + 2);
 
 	if (!name)
 		return -ENOMEM;
 	rcm_lookup_init(&name->base, &ops, query, done, arg);
 	name->job.ops = &nss_name_ops;
 	name->ask = nss->ask;
-	memcpy(name->text, query->name, len);
+	strcpy(stpcpy(name->text, query->name), query->full && len && query->name[len - 1] != '.' ? "." : "");
 	rcm_workers_post(nss->workers, &name->job);
 	*ret_lookup = &name->base;
 	return 0;

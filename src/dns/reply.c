@@ -12,6 +12,19 @@ static void reply_limit_ttl(struct rcm_reply *reply, uint32_t ttl)
 	reply->limited = true;
 }
 
+static enum rcm_dns_verdict reply_add_srvs(struct rcm_reply *reply, const struct rcm_message_answer *answer)
+{
+	enum rcm_dns_verdict verdict;
+
+	reply->srvs = calloc(1, sizeof(*reply->srvs));
+	if (!reply->srvs)
+		return RCM_DNS_NOMEM;
+	verdict = rcm_srvs_read(reply->srvs, answer);
+	reply->count = reply->srvs->count;
+	reply_limit_ttl(reply, reply->srvs->ttl);
+	return verdict;
+}
+
 enum rcm_dns_verdict rcm_reply_add(struct rcm_reply *reply, const struct rcm_message_answer *answer)
 {
 	union rcm_dns_address *grown, *into;
@@ -20,6 +33,8 @@ enum rcm_dns_verdict rcm_reply_add(struct rcm_reply *reply, const struct rcm_mes
 		reply_limit_ttl(reply, answer->negative_ttl);
 		return RCM_DNS_NODATA;
 	}
+	if (answer->type == ns_t_srv)
+		return reply_add_srvs(reply, answer);
 	grown = realloc(reply->addresses, ((size_t)reply->count + answer->count) * sizeof(*grown));
 	if (!grown)
 		return RCM_DNS_NOMEM;
@@ -44,5 +59,8 @@ void rcm_reply_clear(struct rcm_reply *reply)
 {
 	free(reply->addresses);
 	free(reply->canonname);
+	if (reply->srvs)
+		rcm_srvs_clear(reply->srvs);
+	free(reply->srvs);
 	memset(reply, 0, sizeof(*reply));
 }

@@ -38,6 +38,15 @@ static struct plan search_plan_of(const struct rcm_resolv *resolv, const char *n
 	return plan;
 }
 
+unsigned rcm_search_prefix(const char *name)
+{
+	const char *at = name, *dot;
+
+	while (*at == '_' && (dot = strchr(at, '.')))
+		at = dot + 1;
+	return (unsigned)(at - name);
+}
+
 static enum rcm_search_kind search_name(const struct rcm_resolv *resolv, const char *name, unsigned index,
 					unsigned skipped, char *buf)
 {

@@ -16,6 +16,10 @@ enum { RCM_SEARCH_NAME_MAX = 2 * 1025 };
  */
 enum rcm_search_kind rcm_search_name(const struct rcm_resolv *resolv, const char *name, unsigned index, char *buf);
 
+/* How many characters of a name for SRV records are labels of service and protocol, which begin with "_": domains are
+ * tried behind what follows them, and its dots count. */
+unsigned rcm_search_prefix(const char *name);
+
 /* A name's way through its candidates; zeroed at first. */
 struct rcm_search {
 	const union rcm_dns_address *server;	/* who told the verdict; NULL: nobody */

@@ -12,6 +12,7 @@
 #include "dns/nss.h"
 #include "dns/services.h"
 #include "dns/srcaddr.h"
+#include "dns/srv.h"
 #include "dns/told.h"
 
 struct rcm_dns {
@@ -21,6 +22,7 @@ struct rcm_dns {
 	struct rcm_names *names;
 	struct rcm_nss *nss;			/* NULL until needed */
 	struct rcm_services *services;
+	struct rcm_srv_list *srv;
 	bool beyond_us;				/* only getaddrinfo() itself knows how */
 
 	struct rcm_lock lock;			/* what any thread may use */
@@ -104,6 +106,7 @@ static void system_close(struct rcm_dns *dns) RCM_UNCHECKED
 	if (!dns)
 		return;
 	rcm_etc_close(dns->etc);
+	rcm_srv_close(dns->srv);
 	rcm_names_close(dns->names);
 	rcm_nss_close(dns->nss);
 	rcm_services_close(dns->services);
@@ -128,30 +131,6 @@ static int sort_open(struct rcm_srcaddr **ret_srcaddr)
 	rcm_srcaddr_follow(*ret_srcaddr);
 	rcm_srcaddr_sort(*ret_srcaddr, both, 2);
 	return 0;
-}
-
-static int system_open(struct rcm_loop *loop, const struct rcm_dns_owner *owner, struct rcm_dns **ret_dns)
-{
-	struct rcm_dns *dns = calloc(1, sizeof(*dns));
-	int ret;
-
-	if (!dns)
-		return -ENOMEM;
-	dns->loop = loop;
-	dns->owner = *owner;
-	rcm_lock_init(&dns->lock);
-	ret = rcm_etc_open(loop, &rcm_etc_system, &system_etc_ops, dns, &dns->etc);
-	if (!ret)
-		ret = rcm_names_open(loop, &rcm_families_network, &dns->names);
-	if (!ret)
-		ret = rcm_services_open(loop, rcm_services_ask, &dns->services);
-	if (!ret)
-		ret = sort_open(&dns->srcaddr);
-	if (ret)
-		system_close(dns);
-	else
-		*ret_dns = dns;
-	return ret;
 }
 
 static bool sort_is_stale(struct rcm_dns *dns)
@@ -234,6 +213,9 @@ static int system_answer_now(struct rcm_dns *dns, const struct rcm_dns_query *qu
 	static const struct rcm_dns_answer none = {
 		.status = -ENOENT, .code = EAI_NONAME, .text = "the hosts file has no such name",
 	};
+	static const struct rcm_dns_answer none_srv = {
+		.status = -ENOENT, .code = EAI_NONAME, .text = "the hosts file has no SRV records",
+	};
 	struct rcm_hosts *hosts = hosts_for(dns, query->source);
 	struct rcm_dns_answer answer = { 0 };
 	union rcm_dns_address *addresses;
@@ -241,7 +223,7 @@ static int system_answer_now(struct rcm_dns *dns, const struct rcm_dns_query *qu
 
 	if (!hosts)
 		return 0;
-	found = rcm_hosts_find(hosts, query->name, query->family, &addresses, &answer.canonname);
+	found = query->srv ? 0 : rcm_hosts_find(hosts, query->name, query->family, &addresses, &answer.canonname);
 	if (found > 0) {
 		rcm_tell(RCM_TELL_HOSTS, "it has %d for %s", found, query->name);
 		system_sort(dns, addresses, (unsigned)found);
@@ -250,13 +232,13 @@ static int system_answer_now(struct rcm_dns *dns, const struct rcm_dns_query *qu
 		done(arg, &answer);
 		free(addresses);
 	} else if (is_no_name(query, found)) {
-		done(arg, &none);
+		done(arg, query->srv ? &none_srv : &none);
 	}
 	rcm_hosts_free(hosts);
 	return found > 0 || is_no_name(query, found);
 }
 
-static int system_start(struct rcm_dns *dns, const struct rcm_dns_query *query, rcm_dns_done_fn *done, void *arg,
+static int host_start(struct rcm_dns *dns, const struct rcm_dns_query *query, rcm_dns_done_fn *done, void *arg,
 			struct rcm_dns_lookup **ret_lookup)
 {
 	int ret = 0;
@@ -266,6 +248,56 @@ static int system_start(struct rcm_dns *dns, const struct rcm_dns_query *query, 
 	if (!dns->nss)
 		ret = rcm_nss_open(dns->loop, rcm_nss_ask, &dns->nss);
 	return ret ? ret : rcm_nss_start(dns->nss, query, done, arg, ret_lookup);
+}
+
+static int records_start(struct rcm_dns *dns, const struct rcm_dns_query *query, rcm_dns_done_fn *done, void *arg,
+			 struct rcm_dns_lookup **ret_lookup)
+{
+	return rcm_names_start(dns->names, query, done, arg, ret_lookup);
+}
+
+/* Modules that only getaddrinfo() knows may have other addresses. */
+static bool extras_count(struct rcm_dns *dns, enum rcm_dns_source source)
+{
+	return source != RCM_DNS_CONFIGURED || !dns->beyond_us;
+}
+
+static int system_start(struct rcm_dns *dns, const struct rcm_dns_query *query, rcm_dns_done_fn *done, void *arg,
+			struct rcm_dns_lookup **ret_lookup)
+{
+	if (query->srv)
+		return rcm_srv_start(dns->srv, query, done, arg, ret_lookup);
+	return host_start(dns, query, done, arg, ret_lookup);
+}
+
+static const struct rcm_srv_ops system_srv_ops = {
+	.records = records_start, .host_now = system_answer_now, .host = host_start, .extras_count = extras_count,
+};
+
+static int system_open(struct rcm_loop *loop, const struct rcm_dns_owner *owner, struct rcm_dns **ret_dns)
+{
+	struct rcm_dns *dns = calloc(1, sizeof(*dns));
+	int ret;
+
+	if (!dns)
+		return -ENOMEM;
+	dns->loop = loop;
+	dns->owner = *owner;
+	rcm_lock_init(&dns->lock);
+	ret = rcm_etc_open(loop, &rcm_etc_system, &system_etc_ops, dns, &dns->etc);
+	if (!ret)
+		ret = rcm_names_open(loop, &rcm_families_network, &dns->names);
+	if (!ret)
+		ret = rcm_services_open(loop, rcm_services_ask, &dns->services);
+	if (!ret)
+		ret = rcm_srv_open(loop, &system_srv_ops, dns, &dns->srv);
+	if (!ret)
+		ret = sort_open(&dns->srcaddr);
+	if (ret)
+		system_close(dns);
+	else
+		*ret_dns = dns;
+	return ret;
 }
 
 static void system_move(struct rcm_dns *dns, struct rcm_dns_lookup *lookup, const char *name)
@@ -308,6 +340,7 @@ static void system_abandon(struct rcm_dns *dns) RCM_UNCHECKED
 	if (!dns)
 		return;
 	rcm_etc_abandon(dns->etc);
+	rcm_srv_close(dns->srv);
 	rcm_names_abandon(dns->names);
 	rcm_nss_abandon(dns->nss);
 	rcm_services_abandon(dns->services);

@@ -16,7 +16,7 @@ static const char *told_address(const union rcm_dns_address *server, char text[I
 
 static const char *told_type(const struct rcm_message_question *question)
 {
-	return question->type == ns_t_aaaa ? "AAAA" : "A";
+	return question->type == ns_t_aaaa ? "AAAA" : question->type == ns_t_srv ? "SRV" : "A";
 }
 
 void rcm_told_server(const union rcm_dns_address *server)
@@ -47,8 +47,8 @@ void rcm_told_answer(const struct rcm_message_question *question, const union rc
 		return;
 	told_address(server, address);
 	if (answer && verdict == RCM_DNS_FOUND)
-		rcm_tell(RCM_TELL_ANSWER, "%s of name server %s: %u address%s, TTL %u s", told_type(question), address,
-			 answer->count, answer->count > 1 ? "es" : "", answer->ttl);
+		rcm_tell(RCM_TELL_ANSWER, "%s of name server %s: %u record%s, TTL %u s", told_type(question), address,
+			 answer->count, answer->count > 1 ? "s" : "", answer->ttl);
 	else
 		rcm_tell(RCM_TELL_ANSWER, "%s of name server %s: it %s", told_type(question), address,
 			 rcm_verdict_text(verdict));

@@ -22,14 +22,14 @@ static struct rcm_answer fixed[] = {
 	[RCM_ANSWER_NO_PORT] = { 1, -ENODEV, 0, .text = "no active InfiniBand port" },
 };
 
-static int answer_new(unsigned count, unsigned routes, unsigned services, const char *text,
+static int answer_new(unsigned count, unsigned routes, unsigned services, unsigned srvs, const char *text,
 		      struct rcm_answer **ret_answer)
 {
 	size_t text_len = text ? strlen(text) + 1 : 0, size;
 	struct rcm_answer *answer;
 
 	size = sizeof(*answer) + count * sizeof(*answer->results) + routes * sizeof(*answer->routes) +
-	       services * sizeof(*answer->services);
+	       services * sizeof(*answer->services) + srvs * sizeof(*answer->srvs);
 	answer = malloc(size + text_len);
 	if (!answer)
 		return -ENOMEM;
@@ -40,20 +40,27 @@ static int answer_new(unsigned count, unsigned routes, unsigned services, const 
 	answer->results = (void *)(answer + 1);
 	answer->routes = (void *)(answer->results + count);
 	answer->services = (void *)(answer->routes + routes);
+	answer->srvs_count = srvs;
+	answer->srvs = (void *)(answer->services + services);
 	if (text)
-		answer->text = memcpy(answer->services + services, text, text_len);
+		answer->text = memcpy(answer->srvs + srvs, text, text_len);
 	*ret_answer = answer;
 	return 0;
 }
 
 int rcm_answer_new(unsigned count, const char *text, struct rcm_answer **ret_answer)
 {
-	return answer_new(count, 0, 0, text, ret_answer);
+	return answer_new(count, 0, 0, 0, text, ret_answer);
 }
 
 int rcm_answer_new_services(unsigned count, unsigned routes, const char *text, struct rcm_answer **ret_answer)
 {
-	return answer_new(count, routes, count, text, ret_answer);
+	return answer_new(count, routes, count, 0, text, ret_answer);
+}
+
+int rcm_answer_new_srvs(unsigned count, unsigned srvs, const char *text, struct rcm_answer **ret_answer)
+{
+	return answer_new(count, 0, 0, srvs, text, ret_answer);
 }
 
 struct rcm_answer *rcm_answer_failed(int status, uint64_t arg, const char *text)

@@ -51,17 +51,18 @@ static struct rcm_answer *answer_kept(struct rcm_engine *engine, const struct rc
 /* Its port is known, or doesn't matter. */
 static void course_address(struct rcm_request *request)
 {
+	const struct rcm_dns_query query = rcm_request_query(request);
 	struct rcm_engine *engine = request->engine;
 	struct rcm_answer *answer = NULL;
 
 	if (is_late(request))
 		answer = rcm_answer_fixed(RCM_ANSWER_DEADLINE);
-	else if (!rcm_request_is_sa(request))
+	else if (!rcm_request_is_sa(request) && !rcm_request_is_srv(request))
 		answer = rcm_host_plain(engine, request->node, request->family, request->flags & RAI_PASSIVE);
 	if (!answer)
 		answer = answer_kept(engine, request);
 	if (!answer && !rcm_request_is_sa(request))
-		answer = rcm_host_now(engine, request->node, request->family, request->source);
+		answer = rcm_host_now(engine, &query);
 	if (answer)
 		rcm_engine_end(request->engine, request, answer);
 	else

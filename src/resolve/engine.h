@@ -5,6 +5,7 @@
 
 #include "addr/reach.h"
 #include "base/lock.h"
+#include "dns/weight.h"
 #include "loop/wake.h"
 #include "publish/publisher.h"
 #include "resolve/cache.h"
@@ -30,6 +31,7 @@ struct rcm_backends {
 	int (*sa_ports)(struct rcm_sa_port *ports, unsigned max);
 	int (*port_look)(const struct rcm_gid *gid, bool pkeys, struct rcm_publish_port *ret_port);
 	const struct rcm_alerts_ops *alerts;	/* NULL: devices tell nothing by themselves */
+	struct rcm_dice (*dice)(void);		/* for the order of SRV records; NULL: rcm_dice_new() */
 };
 
 /* What other threads want done on the engine's, but for resolutions. */

@@ -163,6 +163,14 @@ static bool is_ended_early(const struct rcm_flight *flight, const struct rcm_req
 	return !request->deadline || request->deadline > soon;
 }
 
+/* What one of them is told: the order of SRV records is its own. */
+static struct rcm_answer *flight_part(struct rcm_engine *engine, struct rcm_answer *answer)
+{
+	struct rcm_answer *part = rcm_answer_get(answer);
+
+	return answer->srvs_count ? rcm_host_hand_out(engine, part) : part;
+}
+
 void rcm_flight_land(struct rcm_flight *flight, struct rcm_answer *answer)
 {
 	struct rcm_engine *engine = flight->engine;
@@ -179,7 +187,7 @@ void rcm_flight_land(struct rcm_flight *flight, struct rcm_answer *answer)
 		if (is_ended_early(flight, request, answer->status))
 			rcm_flight_join(engine, request);
 		else
-			rcm_engine_end(request->engine, request, rcm_answer_get(answer));
+			rcm_engine_end(request->engine, request, flight_part(engine, answer));
 	}
 	rcm_answer_put(answer);
 	free(flight);

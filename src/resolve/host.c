@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "resolve/srv.h"
+#include "resolve/ways.h"
 
 static int make_answer(const struct rcm_dns_answer *from, struct rcm_answer **ret_answer)
 {
@@ -23,42 +25,6 @@ static int make_answer(const struct rcm_dns_answer *from, struct rcm_answer **re
 		rcm_sockaddr_copy(&answer->results[i].dst, &from->addresses[i].sa, 0);
 	*ret_answer = answer;
 	return 0;
-}
-
-/* In which addresses are to be tried changes with routes and addresses of this host, more often than names do. */
-static void results_sort(struct rcm_engine *engine, struct rcm_result *results, unsigned count)
-{
-	union rcm_dns_address *addresses;
-
-	if (count < 2 || !engine->dns)
-		return;
-	/* Without memory they stay as they are. */
-	addresses = calloc(count, sizeof(*addresses));
-	if (!addresses)
-		return;
-	for (unsigned i = 0; i < count; i++)
-		memcpy(&addresses[i], &results[i].dst, rcm_sockaddr_len(results[i].dst.sa.sa_family));
-	engine->backends.dns->sort(engine->dns, addresses, count);
-	for (unsigned i = 0; i < count; i++)
-		rcm_sockaddr_copy(&results[i].dst, &addresses[i].sa, 0);
-	free(addresses);
-}
-
-static bool reach_matters(struct rcm_engine *engine)
-{
-	bool matters;
-
-	rcm_lock_acquire(&engine->reach_lock);
-	matters = rcm_netdevs_any(&engine->reach.netdevs);
-	rcm_lock_release(&engine->reach_lock);
-	return matters;
-}
-
-static void reach_order(struct rcm_engine *engine, struct rcm_result *results, unsigned count)
-{
-	rcm_lock_acquire(&engine->reach_lock);
-	rcm_reach_order(&engine->reach, results, count);
-	rcm_lock_release(&engine->reach_lock);
 }
 
 static void host_tell_reach(const struct rcm_answer *before, const struct rcm_answer *after)
@@ -83,9 +49,9 @@ static struct rcm_answer *answer_ordered(struct rcm_engine *engine, struct rcm_a
 		ordered->missing = answer->missing;
 		memcpy(ordered->results, answer->results, answer->count * sizeof(*answer->results));
 		if (sort)
-			results_sort(engine, ordered->results, ordered->count);
+			rcm_ways_sort(engine, ordered->results, ordered->count);
 		if (reach)
-			reach_order(engine, ordered->results, ordered->count);
+			rcm_ways_reach(engine, ordered->results, ordered->count);
 		if (reach && rcm_tell_wants())
 			host_tell_reach(answer, ordered);
 	}
@@ -95,7 +61,7 @@ static struct rcm_answer *answer_ordered(struct rcm_engine *engine, struct rcm_a
 
 struct rcm_answer *rcm_host_reach(struct rcm_engine *engine, struct rcm_answer *answer)
 {
-	if (answer->status || !reach_matters(engine))
+	if (answer->status || answer->srvs_count || !rcm_ways_matter(engine))
 		return answer;
 	return answer_ordered(engine, answer, false, true);
 }
@@ -106,7 +72,9 @@ struct rcm_answer *rcm_host_hand_out(struct rcm_engine *engine, struct rcm_answe
 
 	if (answer->status)
 		return answer;
-	reach = reach_matters(engine);
+	if (answer->srvs_count)
+		return rcm_srv_draw(engine, answer);
+	reach = rcm_ways_matter(engine);
 	return reach || answer->count > 1 ? answer_ordered(engine, answer, answer->count > 1, reach) : answer;
 }
 
@@ -127,6 +95,8 @@ static struct rcm_answer *answer_of(const struct rcm_dns_answer *from)
 		return rcm_answer_failed(from->status, (uint64_t)from->code, from->text);
 	if (!from->count)
 		return rcm_answer_failed(-ENODATA, EAI_NODATA, from->text);
+	if (from->srv_count)
+		return rcm_srv_answer(from);
 	if (make_answer(from, &answer))
 		return rcm_answer_fixed(RCM_ANSWER_NO_MEMORY);
 	return answer;
@@ -162,12 +132,11 @@ static void host_found_now(void *arg, const struct rcm_dns_answer *from)
 	*(struct rcm_answer **)arg = answer_of(from);
 }
 
-struct rcm_answer *rcm_host_now(struct rcm_engine *engine, const char *node, int family, enum rcm_dns_source source)
+struct rcm_answer *rcm_host_now(struct rcm_engine *engine, const struct rcm_dns_query *query)
 {
-	const struct rcm_dns_query query = { .name = node, .family = family, .source = source };
 	struct rcm_answer *answer;
 
-	if (!engine->backends.dns->answer_now(engine->dns, &query, host_found_now, &answer))
+	if (!engine->backends.dns->answer_now(engine->dns, query, host_found_now, &answer))
 		return NULL;
 	return rcm_host_reach(engine, answer);
 }
@@ -175,9 +144,7 @@ struct rcm_answer *rcm_host_now(struct rcm_engine *engine, const char *node, int
 int rcm_host_start(struct rcm_flight *flight, const struct rcm_request *request)
 {
 	struct rcm_engine *engine = flight->engine;
-	const struct rcm_dns_query query = {
-		.name = request->node, .family = request->family, .source = request->source,
-	};
+	const struct rcm_dns_query query = rcm_request_query(request);
 
 	return engine->backends.dns->start(engine->dns, &query, host_answered, flight, &flight->host);
 }
@@ -189,7 +156,7 @@ struct rcm_answer *rcm_host_partial(struct rcm_flight *flight)
 
 	if (!engine->backends.dns->partial(engine->dns, flight->host, host_found_now, &answer))
 		return NULL;
-	return rcm_host_reach(engine, answer);
+	return answer->srvs_count ? rcm_host_hand_out(engine, answer) : rcm_host_reach(engine, answer);
 }
 
 void rcm_host_move(struct rcm_flight *flight, const struct rcm_request *request)
@@ -213,7 +180,7 @@ static struct rcm_answer *answer_of_one(struct rcm_engine *reach, const union rc
 	answer->arg = 1;
 	answer->results[0].dst = *dst;
 	if (reach)
-		reach_order(reach, answer->results, 1);
+		rcm_ways_reach(reach, answer->results, 1);
 	return answer;
 }
 

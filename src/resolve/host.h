@@ -18,13 +18,14 @@ void rcm_host_move(struct rcm_flight *flight, const struct rcm_request *request)
 void rcm_host_cancel(struct rcm_flight *flight);
 
 /* The answer to a name that nobody has to be asked for, or NULL; where the back end is open and settled. Any thread. */
-struct rcm_answer *rcm_host_now(struct rcm_engine *engine, const char *node, int family, enum rcm_dns_source source);
+struct rcm_answer *rcm_host_now(struct rcm_engine *engine, const struct rcm_dns_query *query);
 
 /* The answer with what RDMA devices reach first; takes over a reference and gives one, maybe to the same. Not NULL. Any
- * thread. */
+ * thread. One of SRV records stays as it is: each caller has an order of its own. */
 struct rcm_answer *rcm_host_reach(struct rcm_engine *engine, struct rcm_answer *answer);
 
-/* The same of an answer that was kept: first in the order that getaddrinfo() would give it now. */
+/* The same of an answer that was kept: first in the order that getaddrinfo() would give it now; one of SRV records in
+ * the order of this caller. */
 struct rcm_answer *rcm_host_hand_out(struct rcm_engine *engine, struct rcm_answer *answer);
 
 /* The one result that hints hold themselves, where there is neither node nor service. Never NULL. Any thread. */

@@ -4,7 +4,10 @@
 
 #include <string.h>
 
-enum { KIND_HOST = 'h', KIND_SERVICE_ID = 'i', KIND_SERVICE_NAME = 'n', KIND_LISTING = 'l', KIND_REMOVAL = 'r' };
+enum {
+	KIND_HOST = 'h', KIND_SRV = 's', KIND_SERVICE_ID = 'i', KIND_SERVICE_NAME = 'n', KIND_LISTING = 'l',
+	KIND_REMOVAL = 'r',
+};
 
 /* ASCII only, whatever the locale: RFC 4343. */
 static uint8_t key_lower(uint8_t c)
@@ -15,7 +18,7 @@ static uint8_t key_lower(uint8_t c)
 /* What stands before the letters of a name has a meaning by its bits. */
 static bool key_is_host(const uint8_t *key, size_t len)
 {
-	return len > RCM_KEY_HOST_TEXT && key[0] == KIND_HOST;
+	return len > RCM_KEY_HOST_TEXT && (key[0] == KIND_HOST || key[0] == KIND_SRV);
 }
 
 int rcm_key_compare(const void *a, const void *b, size_t len)
@@ -45,11 +48,11 @@ unsigned rcm_key_hash(const void *key, unsigned len)
 	return rcm_hash(low, len);
 }
 
-unsigned rcm_key_host(uint8_t *to, const char *node, int family, enum rcm_dns_source source)
+unsigned rcm_key_host(uint8_t *to, const char *node, int family, enum rcm_dns_source source, bool srv)
 {
 	uint8_t *at = to;
 
-	*at++ = KIND_HOST;
+	*at++ = srv ? KIND_SRV : KIND_HOST;
 	*at++ = (uint8_t)family;
 	*at++ = (uint8_t)source;
 	while (*node)

@@ -15,8 +15,9 @@ enum { RCM_KEY_SERVICE_MAX = 28 + RCM_SERVICE_NAME_MAX, RCM_KEY_LISTING_MAX = 60
 
 enum { RCM_KEY_HOST_TEXT = 3 };		/* where in the key of a name its letters are, as they are */
 
-/* A name, of which case doesn't count, a trailing dot does. to: 3 + strlen(node) bytes. Returns the length. */
-unsigned rcm_key_host(uint8_t *to, const char *node, int family, enum rcm_dns_source source);
+/* A name, of which case doesn't count, a trailing dot does; its addresses or its SRV records. to: 3 + strlen(node)
+ * bytes. Returns the length. */
+unsigned rcm_key_host(uint8_t *to, const char *node, int family, enum rcm_dns_source source, bool srv);
 
 /*
  * A service of the SA, of which case counts. client: any pointer that tells SA clients apart. to: RCM_KEY_SERVICE_MAX

@@ -48,7 +48,8 @@ static struct rcm_answer *local_kept(struct rcm_engine *engine, const struct rcm
 
 	if (strnlen(question->node, RCM_NODE_MAX + 1) > RCM_NODE_MAX)
 		return NULL;
-	len = rcm_key_host(key, question->node, question->hints.family, question->source);
+	len = rcm_key_host(key, question->node, question->hints.family, question->source,
+			   question->hints.flags & RAI_SRV);
 	hash = rcm_key_hash(key, len);
 	answer = rcm_cache_find(&engine->cache, key, len, hash, rcm_clock_now());
 	return answer ? rcm_host_hand_out(engine, answer) : NULL;
@@ -56,6 +57,10 @@ static struct rcm_answer *local_kept(struct rcm_engine *engine, const struct rcm
 
 static struct rcm_answer *local_name(struct rcm_engine *engine, const struct rcm_question *question, bool *settled)
 {
+	const struct rcm_dns_query query = {
+		.name = question->node, .family = question->hints.family, .source = question->source,
+		.srv = question->hints.flags & RAI_SRV,
+	};
 	struct rcm_dns *dns = settled_dns(engine, settled);
 	struct rcm_answer *answer = NULL;
 	bool kept;
@@ -66,7 +71,7 @@ static struct rcm_answer *local_name(struct rcm_engine *engine, const struct rcm
 		answer = local_kept(engine, question);
 	kept = answer;
 	if (!answer)
-		answer = rcm_host_now(engine, question->node, question->hints.family, question->source);
+		answer = rcm_host_now(engine, &query);
 	/* In an order of before routes or addresses changed: the engine looks at them. */
 	if (answer && answer->count > 1 && !engine->backends.dns->knows_ways(dns)) {
 		rcm_answer_put(answer);
@@ -97,6 +102,8 @@ struct rcm_answer *rcm_local_answer(struct rcm_engine *engine, const struct rcm_
 		return rcm_answer_fixed(RCM_ANSWER_NO_SERVICE);
 	if (!found)
 		return NULL;
+	if (hints->flags & RAI_SRV)
+		return local_name(engine, question, ret_settled);
 	answer = rcm_host_plain(engine, question->node, hints->family, hints->flags & RAI_PASSIVE);
 	return answer ? answer : local_name(engine, question, ret_settled);
 }

@@ -25,11 +25,16 @@ static char *outcome_explain(const struct rcm_about *about, const struct rcm_ans
 {
 	const char *why = answer->text ? answer->text : "failed";
 	const char *service = about->service ? about->service : "-";
-	char pathless[64];
+	char pathless[64], lost[96];
 
 	if (answer->missing)
 		why = answer->missing == AF_INET ? "found without IPv4 addresses, which nobody told in time" :
 						   "found without IPv6 addresses, which nobody told in time";
+	if (answer->targets_lost) {
+		snprintf(lost, sizeof(lost), "found, but no address of %u of its %u targets%s", answer->targets_lost,
+			 answer->targets, answer->missing ? ", and not both families of others" : "");
+		why = lost;
+	}
 	if (answer->pathless) {
 		snprintf(pathless, sizeof(pathless), "%u record%s, %u without a path", answer->count,
 			 answer->count > 1 ? "s" : "", answer->pathless);
@@ -69,7 +74,7 @@ void rcm_outcome_tell(struct rcm_engine *engine, const struct rcm_about *about, 
 	rcm_stats_count(&engine->stats, count_of(answer->status));
 	if (answer->status == -ETIMEDOUT)
 		rcm_stats_count(&engine->stats, RCM_COUNT_TIMEOUTS);
-	if (answer->status || answer->missing || answer->pathless)
+	if (answer->status || answer->missing || answer->pathless || answer->targets_lost)
 		outcome.text = outcome_explain(about, answer);
 	if (answer->status)
 		rcm_answer_put(answer);

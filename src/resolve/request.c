@@ -83,7 +83,7 @@ static void key_make_for(struct rcm_request *request, const struct rcm_question 
 						   question->accept);
 	else if (question->node)
 		request->key_len = rcm_key_host(request->key, question->node, question->hints.family,
-						question->source);
+						question->source, question->hints.flags & RAI_SRV);
 	else
 		return;
 	request->key_hash = rcm_key_hash(request->key, request->key_len);

@@ -2,6 +2,7 @@
 /* One caller's resolution while it is under way. Inside src/resolve only. */
 #pragma once
 
+#include <rdma/rai.h>
 #include <stdatomic.h>
 #include <sys/queue.h>
 
@@ -84,6 +85,20 @@ TAILQ_HEAD(rcm_waiters, rcm_request);
 static inline bool rcm_request_is_sa(const struct rcm_request *request)
 {
 	return request->flags & RAI_SA;
+}
+
+static inline bool rcm_request_is_srv(const struct rcm_request *request)
+{
+	return request->flags & RAI_SRV;
+}
+
+/* What the name back end is asked. */
+static inline struct rcm_dns_query rcm_request_query(const struct rcm_request *request)
+{
+	return (struct rcm_dns_query){
+		.name = request->node, .family = request->family, .source = request->source,
+		.srv = rcm_request_is_srv(request),
+	};
 }
 
 /* A question as a request, with two references: 0 or -ENOMEM. Any thread. */

@@ -277,6 +277,23 @@ static void test_service_of_a_result_that_has_none_says_enoent(void **state)
 	rdma_freeaddrinfo(list);
 }
 
+static void test_srv_record_of_a_result_that_has_none_says_enoent(void **state)
+{
+	const struct rdma_addrinfo hints = { .ai_flags = RAI_SRV };
+	struct rdma_addrinfo *list = NULL;
+	struct rai_srv_record record;
+
+	(void)state;
+	assert_int_equal(rdma_getaddrinfo("192.0.2.1", NULL, NULL, &list), 0);
+	assert_errno(rai_addrinfo_srv(NULL, &record), EINVAL);
+	assert_errno(rai_addrinfo_srv(list, NULL), EINVAL);
+	assert_errno(rai_addrinfo_srv(list, &record), ENOENT);
+	rdma_freeaddrinfo(list);
+	assert_errno(rdma_resolve_addrinfo(id, NULL, "nfs", &hints), EINVAL);
+	assert_errno(rdma_resolve_addrinfo(id, "_nfs._tcp.dom", "nfs", &hints), EINVAL);
+	assert_errno(rdma_resolve_addrinfo(id, "dom", "nfs.tcp", &hints), EINVAL);
+}
+
 /* Whichever comes first, there is one event. */
 static void test_cancel_races_with_the_outcome_for_one_event(void **state)
 {
@@ -549,6 +566,7 @@ int main(void)
 		API_TEST(test_resolve_is_busy_until_delivered),
 		API_TEST(test_query_refuses_null_and_says_enoent_for_nothing),
 		API_TEST(test_service_of_a_result_that_has_none_says_enoent),
+		API_TEST(test_srv_record_of_a_result_that_has_none_says_enoent),
 		API_TEST(test_cancel_without_resolution_says_enoent),
 		API_TEST(test_cancel_races_with_the_outcome_for_one_event),
 		API_TEST(test_stats_count_what_was_started_and_ended),

@@ -47,6 +47,21 @@
  *   stuck[-X]		truncated, and over TCP half of the answer, nothing more, the connection stays open
  *   junk[-X]		truncated, and over TCP an empty message and rubbish in front of the answer
  *   chaos-N		one of all these, the same for the same N, and maybe some octets changed or cut off
+ *
+ * Asked for SRV records, by a first label that begins with "_", it has one of priority 0 and port 7001, whose target is
+ * "live" in the domain behind the first two labels, and what stands above of the same label; or
+ *
+ *   _srv-in		target "silent" there, whose address 10.1.1.1 comes along
+ *   _srv-out		target live.other.test, of which it says 10.6.6.6
+ *   _srv-stranger	target "live" there, and 10.6.6.6 for "other" there
+ *   _srv-short		a record of five octets
+ *   _srv-long		a record with an octet behind its target
+ *   _srv-root		target "."
+ *   _srv-half		target "silent-half" there, and, of priority 1, "live"
+ *   _srv-late		target "delay-500" there
+ *   _srv-void		target "nxdomain" there, and "servfail"
+ *   _srv-host		a target that can be no host's name
+ *
  *   count-N		A 10.x.y.z: the number of questions before this one (of TCP: connections)
  *
  * Anything else is answered as live, with the TTL that RAI_LIAR_TTL in the environment says (60 s). SIGTERM ends it.
@@ -263,6 +278,76 @@ static void add_live(struct answer *a, const struct question *q, uint32_t ttl)
 		add_record(a, ns_t_aaaa, ttl, v6, sizeof(v6));
 }
 
+/* A name in the domain behind the first two labels of the one asked, or whole. */
+static size_t put_host(const struct answer *a, uint8_t *to, const char *label, bool whole)
+{
+	size_t n = strlen(label), domain = HEAD_LEN;
+
+	domain += a->bytes[domain] + 1U;
+	domain += a->bytes[domain] + 1U;
+	to[0] = (uint8_t)n;
+	memcpy(to + 1, label, n);
+	if (whole) {
+		memcpy(to + 1 + n, "\5other\4test", 12);
+		return n + 13;
+	}
+	to[n + 1] = 0xc0;
+	to[n + 2] = (uint8_t)domain;
+	return n + 3;
+}
+
+static void add_target(struct answer *a, uint8_t priority, const char *label, bool whole)
+{
+	uint8_t data[64] = { 0, priority, 0, 0, 7001 >> 8, 7001 & 0xff };
+
+	add_record(a, ns_t_srv, 60, data, (uint8_t)(6 + put_host(a, data + 6, label, whole)));
+}
+
+static void add_extra(struct answer *a, const char *label, bool whole, const uint8_t v4[4])
+{
+	static const uint8_t fixed[] = { 0, ns_t_a, 0, ns_c_in, 0, 0, 0, 60, 0, 4 };
+
+	a->len += put_host(a, a->bytes + a->len, label, whole);
+	memcpy(a->bytes + a->len, fixed, sizeof(fixed));
+	memcpy(a->bytes + a->len + sizeof(fixed), v4, 4);
+	a->len += sizeof(fixed) + 4;
+	a->bytes[11]++;
+}
+
+static void add_srv(struct answer *a, const char *how)
+{
+	static const uint8_t truth[] = { 10, 1, 1, 1 }, untruth[] = { 10, 6, 6, 6 };
+
+	if (!strcmp(how, "srv-in")) {
+		add_target(a, 0, "silent", false);
+		add_extra(a, "silent", false, truth);
+	} else if (!strcmp(how, "srv-out")) {
+		add_target(a, 0, "live", true);
+		add_extra(a, "live", true, untruth);
+	} else if (!strcmp(how, "srv-stranger")) {
+		add_target(a, 0, "live", false);
+		add_extra(a, "other", false, untruth);
+	} else if (!strcmp(how, "srv-short")) {
+		add_record(a, ns_t_srv, 60, "\0\0\0\0\7", 5);
+	} else if (!strcmp(how, "srv-long")) {
+		add_record(a, ns_t_srv, 60, "\0\0\0\0\7\0\1a\0\1", 10);
+	} else if (!strcmp(how, "srv-root")) {
+		add_record(a, ns_t_srv, 60, "\0\0\0\0\0\0", 7);
+	} else if (!strcmp(how, "srv-half")) {
+		add_target(a, 0, "silent-half", false);
+		add_target(a, 1, "live", false);
+	} else if (!strcmp(how, "srv-late")) {
+		add_target(a, 0, "delay-500", false);
+	} else if (!strcmp(how, "srv-void")) {
+		add_target(a, 0, "nxdomain", false);
+		add_target(a, 0, "servfail", false);
+	} else if (!strcmp(how, "srv-host")) {
+		add_target(a, 0, "a b", false);
+	} else {
+		add_target(a, 0, "live", false);
+	}
+}
+
 static void add_count(struct answer *a, const struct question *q)
 {
 	const uint8_t v4[4] = { 10, (uint8_t)(asked >> 16), (uint8_t)(asked >> 8),
@@ -394,7 +479,7 @@ static void damage(struct answer *a, uint32_t *seed)
 /* Returns false where the lie is silence. */
 static bool lie(struct answer *a, const uint8_t *msg, struct question *q)
 {
-	const char *how = q->label, *n;
+	const char *how = q->label + (*q->label == '_'), *n;
 	bool chaos = (n = rest_of(how, "chaos"));
 	uint32_t ttl = usual_ttl, seed = 0;
 
@@ -439,6 +524,8 @@ static bool lie(struct answer *a, const uint8_t *msg, struct question *q)
 		add_badvers(a);
 	else if (rest_of(how, "echo"))
 		a->bytes[2] &= 0x7f;
+	else if (q->type == ns_t_srv)
+		add_srv(a, how);
 	else
 		add_live(a, q, ttl);
 	lie_by_form(a, q, how);

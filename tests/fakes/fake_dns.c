@@ -25,7 +25,7 @@ struct rcm_dns_lookup {
 	int family, status;
 	unsigned count;
 	uint32_t ttl;
-	bool held, half;
+	bool held, half, srv;
 	const char *at;		/* whoever asked has it there */
 	char name[256];
 };
@@ -86,11 +86,23 @@ static void address(union rcm_dns_address *to, int family, unsigned i)
 	}
 }
 
+/* A record for each address, all of one priority. */
+static void fill_records(struct rcm_dns_srv *records, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++) {
+		records[i] = (struct rcm_dns_srv){
+			.priority = 1, .weight = 1, .port = (uint16_t)(7001 + i), .first = i, .count = 1,
+		};
+		snprintf(records[i].target, sizeof(records[i].target), "t%u", i + 1);
+	}
+}
+
 static void answer(struct rcm_timer *timer)
 {
 	struct rcm_dns_lookup *lookup = rcm_container(timer, struct rcm_dns_lookup, timer);
 	union rcm_dns_address few[4], *many = lookup->count > 4 ? calloc(lookup->count, sizeof(*many)) : few;
 	char name[sizeof(lookup->name)];
+	struct rcm_dns_srv records[4];
 	struct rcm_dns_answer a = {
 		.status = lookup->status, .code = lookup->status ? EAI_NONAME : 0, .ttl = lookup->ttl,
 		.text = lookup->status ? "the fake says no" : NULL,
@@ -108,6 +120,11 @@ static void answer(struct rcm_timer *timer)
 		a.addresses = many;
 		a.count = lookup->count;
 		a.canonname = strcpy(name, lookup->name);
+		if (lookup->srv) {
+			fill_records(records, a.count);
+			a.srv = records;
+			a.targets = a.srv_count = a.count;
+		}
 	}
 	forget(lookup);
 	done(arg, &a);
@@ -421,6 +438,7 @@ static int fake_start(struct rcm_dns *dns, const struct rcm_dns_query *query, rc
 	lookup->done = done;
 	lookup->arg = arg;
 	lookup->family = query->family;
+	lookup->srv = query->srv;
 	lookup->count = 1;
 	lookup->at = query->name;
 	strcpy(lookup->name, query->name);
@@ -448,7 +466,7 @@ static int fake_answer_now(struct rcm_dns *dns, const struct rcm_dns_query *quer
 	const struct rcm_dns_answer a = { .count = 1, .addresses = &one, .canonname = query->name };
 
 	(void)dns;
-	if (!strstr(query->name, "local."))
+	if (query->srv || !strstr(query->name, "local."))
 		return 0;
 	address(&one, query->family, 1);
 	done(arg, &a);
@@ -480,9 +498,17 @@ static bool fake_partial(struct rcm_dns *dns, struct rcm_dns_lookup *lookup, rcm
 {
 	union rcm_dns_address one;
 	struct rcm_dns_answer a = { .count = 1, .addresses = &one, .missing = AF_INET6 };
+	struct rcm_dns_srv record;
 
 	(void)dns;
 	address(&one, AF_INET, 1);
+	if (lookup->srv) {
+		fill_records(&record, 1);
+		a.srv = &record;
+		a.srv_count = 1;
+		a.targets = 3;
+		a.targets_lost = 2;
+	}
 	if (lookup->half)
 		done(arg, &a);
 	return lookup->half;

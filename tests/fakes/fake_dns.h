@@ -11,6 +11,7 @@
  *   e<N>        with status -N
  *   start<N>    start() fails with -N
  *   local       may be answered without being asked for
+ * Asked for SRV records it has one for each of these addresses (4 at most), of targets t1, t2, ... and ports 7001, 7002, ...
  * Any other label is just a name. It runs on the engine's thread; these calls are for the test's.
  *
  * Service names: http is 80 by tcp, tftp is 69 by udp; others don't exist.

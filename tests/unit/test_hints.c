@@ -2,6 +2,8 @@
 /* Checking of a resolution's arguments. */
 #include <errno.h>
 
+#include <rdma/rai.h>
+
 #include "addr/hints.h"
 #include "test.h"
 
@@ -49,6 +51,19 @@ static void test_hints_with_an_unknown_flag_family_type_or_space_are_refused(voi
 	assert_int_equal(check("host", NULL, 0, 0, 77, 0), -EINVAL);
 	assert_int_equal(check("host", NULL, 0, 0, 0, 77), -EINVAL);
 	assert_int_equal(check("host", NULL, RAI_PASSIVE | RAI_NOROUTE | RAI_FAMILY | RAI_DNS, 0, 0, 0), 0);
+}
+
+static void test_hints_for_srv_records_want_a_domain_and_nothing_that_contradicts(void **state)
+{
+	(void)state;
+	assert_int_equal(check("dom", "nfs", RAI_SRV, 0, 0, 0), 0);
+	assert_int_equal(check("dom", NULL, RAI_SRV | RAI_DNS | RAI_NOROUTE, AF_INET6, 0, RDMA_PS_UDP), 0);
+	assert_int_equal(check(NULL, "nfs", RAI_SRV, 0, 0, 0), -EINVAL);
+	assert_int_equal(check(NULL, NULL, RAI_SRV, 0, 0, 0), -EINVAL);
+	assert_int_equal(check("dom", "nfs", RAI_SRV | RAI_PASSIVE, 0, 0, 0), -EINVAL);
+	assert_int_equal(check("10.0.0.1", "nfs", RAI_SRV | RAI_NUMERICHOST, 0, 0, 0), -EINVAL);
+	assert_int_equal(check("dom", "nfs", RAI_SRV | RAI_FAMILY, AF_IB, 0, 0), -EINVAL);
+	assert_int_equal(check(NULL, "nfs", RAI_SRV | RAI_SA, 0, 0, 0), -ENOTSUP);
 }
 
 static void test_hints_with_type_and_space_that_contradict_are_refused(void **state)
@@ -162,6 +177,7 @@ int main(void)
 		cmocka_unit_test(test_hints_with_nothing_to_resolve_are_refused),
 		cmocka_unit_test(test_hints_with_empty_strings_are_refused),
 		cmocka_unit_test(test_hints_with_an_unknown_flag_family_type_or_space_are_refused),
+		cmocka_unit_test(test_hints_for_srv_records_want_a_domain_and_nothing_that_contradicts),
 		cmocka_unit_test(test_hints_with_type_and_space_that_contradict_are_refused),
 		cmocka_unit_test(test_hints_with_one_of_type_and_space_settle_the_other),
 		cmocka_unit_test(test_hints_numeric_host_takes_numbers_of_any_family_only),

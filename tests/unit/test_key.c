@@ -8,10 +8,10 @@ static uint8_t a[512], b[512];
 static bool same_host(const char *x, int fx, enum rcm_dns_source sx, const char *y, int fy,
 		      enum rcm_dns_source sy)
 {
-	unsigned len = rcm_key_host(a, x, fx, sx);
+	unsigned len = rcm_key_host(a, x, fx, sx, false);
 
 	assert_int_equal(len, strlen(x) + 3);
-	return len == rcm_key_host(b, y, fy, sy) && rcm_key_hash(a, len) == rcm_key_hash(b, len) &&
+	return len == rcm_key_host(b, y, fy, sy, false) && rcm_key_hash(a, len) == rcm_key_hash(b, len) &&
 	       !rcm_key_compare(a, b, len);
 }
 
