@@ -1,27 +1,55 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Trace lines on stderr, only where the environment variable RAI_LOG asks for them. */
+/* Trace lines, only where the environment variable RAI_LOG asks for them. */
 #include "base/log.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include <syslog.h>
 
-static const char *const names[] = { "off", "error", "info", "trace" };
+#include "base/sink.h"
+
+static const struct { const char *name; int priority; } levels[] = {
+	[RCM_LOG_OFF] = { "off", LOG_ERR }, [RCM_LOG_ERROR] = { "error", LOG_ERR },
+	[RCM_LOG_INFO] = { "info", LOG_INFO }, [RCM_LOG_TRACE] = { "trace", LOG_DEBUG },
+};
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static enum rcm_log_level wanted;
+static struct rcm_sink sink;
+
+/* Whoever set it wrongly would wait for lines: it is said once where they would else be. */
+static void log_refuse_sink(const char *text, int error)
+{
+	static const struct rcm_sink stderr_sink;
+	char line[512];
+	int len = snprintf(line, sizeof(line) - 1, "rai: error: RAI_LOG_FILE %.256s: %s\n", text,
+			   error == -EINVAL ? "neither an absolute path nor \"journal\"" : strerrordesc_np(-error));
+
+	rcm_sink_write(&stderr_sink, LOG_ERR, line, (size_t)len);
+	wanted = RCM_LOG_OFF;
+}
 
 static void log_read_environment(void)
 {
-	const char *text = secure_getenv("RAI_LOG");
+	const char *text = secure_getenv("RAI_LOG"), *file = secure_getenv("RAI_LOG_FILE");
+	int saved = errno, cancel, ret = 0;
 
-	for (unsigned i = 0; text && i < sizeof(names) / sizeof(*names); i++)
-		if (!strcmp(text, names[i]))
+	for (unsigned i = 0; text && i < sizeof(levels) / sizeof(*levels); i++)
+		if (!strcmp(text, levels[i].name))
 			wanted = i;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	/* The environment may change. */
+	if (wanted && file)
+		file = strdup(file);
+	if (wanted)
+		ret = rcm_sink_choose(file, &sink);
+	if (ret)
+		log_refuse_sink(file, ret);
+	pthread_setcancelstate(cancel, NULL);
+	errno = saved;
 }
 
 bool rcm_log_wants(enum rcm_log_level level)
@@ -32,12 +60,11 @@ bool rcm_log_wants(enum rcm_log_level level)
 
 void rcm_log_write(enum rcm_log_level level, const char *format, ...)
 {
-	struct pollfd reader = { .fd = STDERR_FILENO, .events = POLLOUT };
 	int saved = errno, used, cancel;
 	char line[512];
 	va_list args;
 
-	used = snprintf(line, sizeof(line), "rai: %s: ", names[level]);
+	used = snprintf(line, sizeof(line), "rai: %s: ", levels[level].name);
 	va_start(args, format);
 	used += vsnprintf(line + used, sizeof(line) - (size_t)used, format, args);
 	va_end(args);
@@ -50,8 +77,7 @@ void rcm_log_write(enum rcm_log_level level, const char *format, ...)
 	line[used++] = '\n';
 	/* Nobody may have to wait, a fork least of all, because nobody reads what is told here: then it is lost. */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	if (poll(&reader, 1, 0) == 1)
-		(void)!write(STDERR_FILENO, line, (size_t)used);
+	rcm_sink_write(&sink, levels[level].priority, line, (size_t)used);
 	pthread_setcancelstate(cancel, NULL);
 	errno = saved;
 }

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Where log lines go. */
+#include "base/sink.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/err.h"
+
+enum { HEAD = 128, FILE_MODE = 0600 };
+
+static int sink_write_stderr(const char *line, size_t len)
+{
+	struct pollfd reader = { .fd = STDERR_FILENO, .events = POLLOUT };
+
+	if (poll(&reader, 1, 0) != 1)
+		return -EAGAIN;
+	return write(STDERR_FILENO, line, len) < 0 ? rcm_errno() : 0;
+}
+
+/* The names that are asked for are nobody else's business. A FIFO that nobody reads is not waited for; a link may lead
+ * to a file that somebody else wants written. */
+static int sink_open_file(const struct rcm_sink *sink)
+{
+	int fd = open(sink->path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY,
+		      FILE_MODE);
+
+	return fd < 0 ? rcm_errno() : fd;
+}
+
+/* "2026-11-30T17:05:06.123456Z rping[123] " */
+static size_t sink_head(char head[HEAD])
+{
+	struct timespec now;
+	struct tm tm;
+	size_t len;
+	int more;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	len = gmtime_r(&now.tv_sec, &tm) ? strftime(head, HEAD, "%Y-%m-%dT%H:%M:%S", &tm) : 0;
+	more = snprintf(head + len, HEAD - len, ".%06ldZ %.32s[%d] ", now.tv_nsec / 1000,
+			program_invocation_short_name, (int)getpid());
+	return len + (size_t)more;
+}
+
+/* In one piece: so lines of several processes don't mix. */
+static int sink_write_file(const struct rcm_sink *sink, const char *line, size_t len)
+{
+	char head[HEAD];
+	const struct iovec parts[] = {
+		{ .iov_base = head, .iov_len = sink_head(head) },
+		{ .iov_base = (void *)(uintptr_t)line, .iov_len = len },
+	};
+	int fd = sink_open_file(sink), ret = 0;
+
+	if (fd < 0)
+		return fd;
+	if (writev(fd, parts, 2) < 0)
+		ret = rcm_errno();
+	close(fd);
+	return ret;
+}
+
+static int sink_open_socket(const struct rcm_sink *sink)
+{
+	struct sockaddr_un to = { .sun_family = AF_UNIX };
+	int fd, ret;
+
+	if (strlen(sink->path) >= sizeof(to.sun_path))
+		return -ENAMETOOLONG;
+	strcpy(to.sun_path, sink->path);
+	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0 || !connect(fd, (const struct sockaddr *)&to, sizeof(to)))
+		return fd < 0 ? rcm_errno() : fd;
+	ret = rcm_errno();
+	close(fd);
+	return ret;
+}
+
+/* The journal's own protocol (systemd.io/JOURNAL_NATIVE_PROTOCOL): a field a line, as no text has a newline. */
+static int sink_write_socket(const struct rcm_sink *sink, int priority, const char *line, size_t len)
+{
+	char head[HEAD];
+	struct iovec parts[] = { { .iov_base = head }, { .iov_base = (void *)(uintptr_t)line, .iov_len = len } };
+	const struct msghdr message = { .msg_iov = parts, .msg_iovlen = 2 };
+	int fd = sink_open_socket(sink), ret = 0;
+
+	if (fd < 0)
+		return fd;
+	parts[0].iov_len = (size_t)snprintf(head, sizeof(head), "PRIORITY=%d\nSYSLOG_IDENTIFIER=%.32s\nMESSAGE=",
+					    priority, program_invocation_short_name);
+	if (sendmsg(fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
+		ret = rcm_errno();
+	close(fd);
+	return ret;
+}
+
+int rcm_sink_write(const struct rcm_sink *sink, int priority, const char *line, size_t len)
+{
+	switch (sink->kind) {
+	case RCM_SINK_FILE:
+		return sink_write_file(sink, line, len);
+	case RCM_SINK_SOCKET:
+		return sink_write_socket(sink, priority, line, len);
+	default:
+		return sink_write_stderr(line, len);
+	}
+}
+
+int rcm_sink_choose(const char *text, struct rcm_sink *ret_sink)
+{
+	struct rcm_sink sink = { .kind = RCM_SINK_STDERR };
+	int fd = -EINVAL;
+
+	if (!text || !*text) {
+		*ret_sink = sink;
+		return 0;
+	}
+	sink.path = text;
+	if (!strcmp(text, "journal")) {
+		sink = (struct rcm_sink){ .kind = RCM_SINK_SOCKET, .path = RCM_SINK_JOURNAL };
+		fd = sink_open_socket(&sink);
+	} else if (*text == '/') {
+		sink.kind = RCM_SINK_FILE;
+		fd = sink_open_file(&sink);
+		/* A FIFO may be read later. */
+		if (fd == -ENXIO) {
+			*ret_sink = sink;
+			return 0;
+		}
+	}
+	if (fd < 0)
+		return fd;
+	close(fd);
+	*ret_sink = sink;
+	return 0;
+}

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Where log lines go, and that nobody waits for it. */
+#include "base/sink.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <syslog.h>
+#include <unistd.h>
+
+#include "test.h"
+
+static char folder[] = "/tmp/rai-sink-XXXXXX", path[64], other[64], text[4096];
+static struct rcm_sink sink;
+
+static int set_up(void **state)
+{
+	(void)state;
+	strcpy(folder, "/tmp/rai-sink-XXXXXX");
+	assert_non_null(mkdtemp(folder));
+	snprintf(path, sizeof(path), "%s/log", folder);
+	snprintf(other, sizeof(other), "%s/other", folder);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	unlink(path);
+	unlink(other);
+	return rmdir(folder);
+}
+
+static int put(const char *line)
+{
+	return rcm_sink_write(&sink, LOG_INFO, line, strlen(line));
+}
+
+static const char *contents(void)
+{
+	int fd = open(path, O_RDONLY);
+	ssize_t n = read(fd, text, sizeof(text) - 1);
+
+	assert_true(n >= 0);
+	close(fd);
+	text[n] = '\0';
+	return text;
+}
+
+static void test_sink_file_has_each_line_behind_time_and_process(void **state)
+{
+	struct stat st;
+	int n = 0, pid = 0;
+	char program[64];
+
+	(void)state;
+	assert_int_equal(rcm_sink_choose(path, &sink), 0);
+	assert_int_equal(put("rai: info: one\n"), 0);
+	assert_int_equal(put("rai: info: two\n"), 0);
+	sscanf(contents(), "%*d-%*d-%*dT%*d:%*d:%*d.%*dZ %63[^[][%d] rai: info: one\n%n", program, &pid, &n);
+	assert_true(n > 0);
+	assert_int_equal(pid, getpid());
+	assert_string_equal(program, program_invocation_short_name);
+	assert_non_null(strstr(text + n, "] rai: info: two\n"));
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0600);
+}
+
+/* logrotate moves it, and a new one is begun. */
+static void test_sink_file_that_was_moved_is_made_anew(void **state)
+{
+	(void)state;
+	assert_int_equal(rcm_sink_choose(path, &sink), 0);
+	assert_int_equal(put("one\n"), 0);
+	assert_int_equal(rename(path, other), 0);
+	assert_int_equal(put("two\n"), 0);
+	assert_non_null(strstr(contents(), "two"));
+	assert_null(strstr(text, "one"));
+}
+
+static void test_sink_file_leaves_no_descriptor(void **state)
+{
+	int before = dup(0), after;
+
+	(void)state;
+	close(before);
+	assert_int_equal(rcm_sink_choose(path, &sink), 0);
+	put("one\n");
+	after = dup(0);
+	close(after);
+	assert_int_equal(after, before);
+}
+
+static void test_sink_that_is_a_link_or_no_path_is_refused(void **state)
+{
+	(void)state;
+	assert_int_equal(symlink(other, path), 0);
+	assert_int_equal(rcm_sink_choose(path, &sink), -ELOOP);
+	assert_int_equal(access(other, F_OK), -1);
+	assert_int_equal(rcm_sink_choose("log", &sink), -EINVAL);
+	assert_int_equal(rcm_sink_choose("/no/such/folder/log", &sink), -ENOENT);
+	assert_int_equal(rcm_sink_choose(folder, &sink), -EISDIR);
+	/* One that is put there later. */
+	unlink(path);
+	assert_int_equal(rcm_sink_choose(path, &sink), 0);
+	unlink(path);
+	assert_int_equal(symlink(other, path), 0);
+	assert_int_equal(put("one\n"), -ELOOP);
+}
+
+static void test_sink_fifo_that_nobody_reads_is_not_waited_for(void **state)
+{
+	char line[4096];
+	int fd, ret = 0;
+
+	(void)state;
+	memset(line, 'x', sizeof(line));
+	line[sizeof(line) - 1] = '\0';
+	assert_int_equal(mkfifo(path, 0600), 0);
+	assert_int_equal(rcm_sink_choose(path, &sink), 0);
+	assert_int_equal(put("nobody\n"), -ENXIO);
+	fd = open(path, O_RDONLY | O_NONBLOCK);
+	assert_true(fd >= 0);
+	assert_int_equal(put("somebody\n"), 0);
+	assert_true(read(fd, text, sizeof(text)) > 0);
+	assert_non_null(strstr(text, "somebody"));
+	for (int i = 0; i < 100 && !ret; i++)
+		ret = put(line);
+	assert_int_equal(ret, -EAGAIN);
+	close(fd);
+}
+
+static void test_sink_full_disk_loses_the_line(void **state)
+{
+	(void)state;
+	if (access("/dev/full", W_OK))
+		skip();
+	assert_int_equal(rcm_sink_choose("/dev/full", &sink), 0);
+	assert_int_equal(put("one\n"), -ENOSPC);
+}
+
+static int journal_open(void)
+{
+	struct sockaddr_un at = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	strcpy(at.sun_path, path);
+	assert_int_equal(bind(fd, (struct sockaddr *)&at, sizeof(at)), 0);
+	return fd;
+}
+
+static void test_sink_journal_gets_fields_and_is_not_waited_for(void **state)
+{
+	char expected[256];
+	int fd = journal_open(), ret = 0;
+	ssize_t n;
+
+	(void)state;
+	sink = (struct rcm_sink){ .kind = RCM_SINK_SOCKET, .path = path };
+	assert_int_equal(put("rai: info: one\n"), 0);
+	n = recv(fd, text, sizeof(text) - 1, 0);
+	assert_true(n > 0);
+	text[n] = '\0';
+	snprintf(expected, sizeof(expected), "PRIORITY=6\nSYSLOG_IDENTIFIER=%.32s\nMESSAGE=rai: info: one\n",
+		 program_invocation_short_name);
+	assert_string_equal(text, expected);
+	for (int i = 0; i < 100000 && !ret; i++)
+		ret = put("rai: info: one\n");
+	assert_int_equal(ret, -EAGAIN);
+	close(fd);
+	assert_int_equal(put("rai: info: one\n"), -ECONNREFUSED);
+	unlink(path);
+	assert_int_equal(put("rai: info: one\n"), -ENOENT);
+	assert_int_equal(rcm_sink_choose("journal", &sink), access(RCM_SINK_JOURNAL, F_OK) ? -ENOENT : 0);
+}
+
+#define SINK_TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		SINK_TEST(test_sink_file_has_each_line_behind_time_and_process),
+		SINK_TEST(test_sink_file_that_was_moved_is_made_anew),
+		SINK_TEST(test_sink_file_leaves_no_descriptor),
+		SINK_TEST(test_sink_that_is_a_link_or_no_path_is_refused),
+		SINK_TEST(test_sink_fifo_that_nobody_reads_is_not_waited_for),
+		SINK_TEST(test_sink_full_disk_loses_the_line),
+		SINK_TEST(test_sink_journal_gets_fields_and_is_not_waited_for),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
