@@ -47,8 +47,9 @@ void rcm_told_answer(const struct rcm_message_question *question, const union rc
 		return;
 	told_address(server, address);
 	if (answer && verdict == RCM_DNS_FOUND)
-		rcm_tell(RCM_TELL_ANSWER, "%s of name server %s: %u record%s, TTL %u s", told_type(question), address,
-			 answer->count, answer->count > 1 ? "s" : "", answer->ttl);
+		rcm_tell(RCM_TELL_ANSWER, "%s of name server %s: %u %s%s, TTL %u s", told_type(question), address,
+			 answer->count, question->type == ns_t_srv ? "record" : "address",
+			 answer->count == 1 ? "" : question->type == ns_t_srv ? "s" : "es", answer->ttl);
 	else
 		rcm_tell(RCM_TELL_ANSWER, "%s of name server %s: it %s", told_type(question), address,
 			 rcm_verdict_text(verdict));

@@ -40,7 +40,8 @@ static struct rcm_answer *answer_kept(struct rcm_engine *engine, const struct rc
 	if (!answer)
 		return NULL;
 	rcm_stats_count(&engine->stats, RCM_COUNT_KEPT_HITS);
-	rcm_step_trace(request->number, RCM_STEP_KEPT, "an answer of before still counts");
+	rcm_step_trace(request->number, RCM_STEP_KEPT, (rcm_request_text(request)),
+		       "an answer of before still counts");
 	if (rcm_request_is_sa(request))
 		return answer;
 	if (answer->count > 1 && !engine->backends.dns->knows_ways(engine->dns))
@@ -107,7 +108,7 @@ static int naming_start(struct rcm_request *request)
 		return ret;
 	request->state = RCM_REQUEST_NAMING;
 	TAILQ_INSERT_TAIL(&engine->naming, request, waiter);
-	rcm_step_trace(request->number, RCM_STEP_NAMING, "the port of \"%s\"", request->service);
+	rcm_step_trace(request->number, RCM_STEP_NAMING, (request->service), "the port of \"%s\"", request->service);
 	return 0;
 }
 
@@ -185,7 +186,8 @@ static int reading_start(struct rcm_request *request)
 		return ret;
 	request->state = RCM_REQUEST_READING;
 	TAILQ_INSERT_TAIL(&engine->reading, request, waiter);
-	rcm_step_trace(request->number, RCM_STEP_READING, "until the host's files are read");
+	rcm_step_trace(request->number, RCM_STEP_READING, (rcm_request_text(request)),
+		       "until the host's files are read");
 	return 0;
 }
 

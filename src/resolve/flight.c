@@ -75,7 +75,8 @@ static int flight_get(struct rcm_engine *engine, const struct rcm_request *reque
 			      flight);
 	if (flight) {
 		rcm_stats_count(&engine->stats, RCM_COUNT_SHARED);
-		rcm_step_trace(request->number, RCM_STEP_JOINED, "an equal lookup is under way");
+		rcm_step_trace(request->number, RCM_STEP_JOINED, (rcm_request_text(request)),
+			       "an equal lookup is under way");
 		*ret_flight = flight;
 		return 0;
 	}
@@ -87,7 +88,8 @@ static int flight_get(struct rcm_engine *engine, const struct rcm_request *reque
 		flight_free(flight);
 		return ret;
 	}
-	rcm_step_trace(request->number, RCM_STEP_ASKED, "the sources of %s",
+	rcm_step_trace(request->number, RCM_STEP_ASKED,
+		       (rcm_request_text(request), rcm_kind_of(request->flags)), "the sources of %s",
 		       rcm_request_is_sa(request) ? "services" : "names");
 	*ret_flight = flight;
 	return 0;
@@ -182,8 +184,8 @@ void rcm_flight_land(struct rcm_flight *flight, struct rcm_answer *answer)
 	while ((request = TAILQ_FIRST(&waiters))) {
 		TAILQ_REMOVE(&waiters, request, waiter);
 		request->flight = NULL;
-		rcm_step_trace(request->number, RCM_STEP_LANDED, "status %d, %u results", answer->status,
-			       answer->count);
+		rcm_step_trace(request->number, RCM_STEP_LANDED, (answer->status, answer->count),
+			       "status %d, %u results", answer->status, answer->count);
 		if (is_ended_early(flight, request, answer->status))
 			rcm_flight_join(engine, request);
 		else

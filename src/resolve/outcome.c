@@ -80,8 +80,8 @@ void rcm_outcome_tell(struct rcm_engine *engine, const struct rcm_about *about, 
 		rcm_answer_put(answer);
 	else
 		outcome.answer = answer;
-	rcm_step_trace(about->number, RCM_STEP_TOLD, "status %d, arg %lld", outcome.status,
-		       (long long)outcome.arg);
+	rcm_step_trace(about->number, RCM_STEP_TOLD, (outcome.status, outcome.arg, about->kind, outcome.text),
+		       "status %d, arg %lld", outcome.status, (long long)outcome.arg);
 	done(arg, &outcome);
 }
 
@@ -89,6 +89,7 @@ void rcm_request_tell(struct rcm_request *request, struct rcm_answer *answer, bo
 {
 	const struct rcm_about about = {
 		.node = request->node, .service = request->service, .sa = rcm_request_is_sa(request),
+		.kind = rcm_kind_of(request->flags),
 		.port = request->port, .number = request->number, .more = more,
 	};
 

@@ -8,6 +8,7 @@
 struct rcm_about {
 	const char *node, *service;	/* NULL: none */
 	bool sa;
+	enum rcm_kind kind;
 	uint16_t port;			/* that the service means, host order */
 	unsigned number;		/* of the request */
 	bool more;			/* rcm_outcomes_told() follows */

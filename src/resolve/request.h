@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <sys/queue.h>
 
+#include "base/probe.h"
 #include "base/tell.h"
 #include "loop/timer.h"
 #include "resolve/question.h"
@@ -111,9 +112,41 @@ uint64_t rcm_request_backend_deadline(const struct rcm_request *request, uint64_
 /* Gives a reference back. Any thread. */
 void rcm_request_unref(struct rcm_request *request);
 
-/* Told, and a line of RAI_LOG=trace, "request 7: asked (detail)". Any thread, without a lock. */
+/* What is asked for, to probes; docs/tracing.md and the scripts in tools have these numbers. */
+enum rcm_kind { RCM_KIND_NAME, RCM_KIND_SA, RCM_KIND_SRV };
+
+static inline enum rcm_kind rcm_kind_of(int flags)
+{
+	return flags & RAI_SA ? RCM_KIND_SA : flags & RAI_SRV ? RCM_KIND_SRV : RCM_KIND_NAME;
+}
+
+static inline const char *rcm_request_text(const struct rcm_request *request)
+{
+	if (request->node)
+		return request->node;
+	return request->service ? request->service : "services";
+}
+
+/* Its line's word is its probe's name. */
+#define RCM_PROBE_RCM_STEP_HERE here
+#define RCM_PROBE_RCM_STEP_POSTED posted
+#define RCM_PROBE_RCM_STEP_READING reading
+#define RCM_PROBE_RCM_STEP_NAMING naming
+#define RCM_PROBE_RCM_STEP_KEPT kept
+#define RCM_PROBE_RCM_STEP_ASKED asked
+#define RCM_PROBE_RCM_STEP_JOINED joined
+#define RCM_PROBE_RCM_STEP_LANDED landed
+#define RCM_PROBE_RCM_STEP_TOLD told
+#define RCM_STEP_ARGUMENTS(...) __VA_ARGS__
+
+/* A probe, with its arguments behind the number in brackets; told, and a line of RAI_LOG=trace, "request 7: asked
+ * (detail)". Any thread, without a lock. */
 const char *rcm_step_text(enum rcm_step step);
-#define rcm_step_trace(number, step, ...) \
-	do { if (rcm_tell_wants()) rcm_step_write(number, step, __VA_ARGS__); } while (0)
+#define rcm_step_trace(number, step, arguments, ...) \
+	do { \
+		RCM_PROBE(RCM_PROBE_##step, number, RCM_STEP_ARGUMENTS arguments); \
+		if (rcm_tell_wants()) \
+			rcm_step_write(number, step, __VA_ARGS__); \
+	} while (0)
 void rcm_step_write(unsigned number, enum rcm_step step, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));

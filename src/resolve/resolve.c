@@ -13,14 +13,15 @@ static bool request_answer_now(struct rcm_engine *engine, const struct rcm_quest
 {
 	struct rcm_about about = {
 		.node = question->node, .service = question->service, .sa = question->hints.flags & RAI_SA,
-		.number = number,
+		.kind = rcm_kind_of(question->hints.flags), .number = number,
 	};
 	struct rcm_answer *answer;
 
 	answer = rcm_local_answer(engine, question, &about.port, ret_settled);
 	if (!answer)
 		return false;
-	rcm_step_trace(number, RCM_STEP_HERE, "%s", question->node ? question->node : "no node");
+	rcm_step_trace(number, RCM_STEP_HERE, (question->node, rcm_kind_of(question->hints.flags)), "%s",
+		       question->node ? question->node : "no node");
 	rcm_stats_count(&engine->stats, RCM_COUNT_STARTED);
 	rcm_outcome_tell(engine, &about, answer, done, arg);
 	return true;
@@ -50,8 +51,8 @@ int rcm_request_start(const struct rcm_question *question, rcm_outcome_fn *done,
 	request->engine = engine;
 	*ret_request = request;
 	rcm_stats_count(&engine->stats, RCM_COUNT_STARTED);
-	rcm_step_trace(number, RCM_STEP_POSTED, "%s", request->node ? request->node :
-						      request->service ? request->service : "services");
+	rcm_step_trace(number, RCM_STEP_POSTED, (rcm_request_text(request), rcm_kind_of(request->flags)), "%s",
+		       rcm_request_text(request));
 	rcm_engine_post(engine, request);
 	return 0;
 }
