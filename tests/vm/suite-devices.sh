@@ -32,3 +32,8 @@ for test in $("${PROGRAMS}device" --list); do
 	LD_LIBRARY_PATH=$LIBRARY tap devices 60 "${PROGRAMS}device" "$test"
 	devices_restore
 done
+# On the system's library it isn't there.
+[ ! -x "${PROGRAMS}alerts" ] || for test in $("${PROGRAMS}alerts" --list); do
+	tap devices 60 "${PROGRAMS}alerts" "$test"
+	devices_restore
+done
