@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
+#include <rdma/rai.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,8 +55,9 @@ struct course {
 static void item_report(const struct course *course, const struct item *item, struct cli_report *ret_report)
 {
 	*ret_report = (struct cli_report) {
-		.node = item->node, .service = item->service, .sa = course->bulk->sa, .answers = &item->answer,
-		.count = 1, .took_us = item->took_us, .line = true,
+		.node = item->node, .service = item->service, .sa = course->bulk->sa,
+		.srv = course->bulk->question.hints.ai_flags & RAI_SRV, .answers = &item->answer, .count = 1,
+		.took_us = item->took_us, .line = true,
 	};
 }
 

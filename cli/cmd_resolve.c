@@ -5,6 +5,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <limits.h>
+#include <rdma/rai.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,11 +24,12 @@ enum {
 	SERVICE_NAME_MAX = 63,
 	WATCH_MS = 2000,	/* between two rounds, unless told otherwise, */
 	WATCH_MIN_MS = 100,	/* and at least */
+	OPTION_SRV = 256,	/* it has no letter */
 };
 
 struct resolve {
 	const char *node, *service, *sa, *port;
-	bool json, passive, brief, time;
+	bool srv, json, passive, brief, time;
 	const char *file;	/* many: of its lines; "-": standard input */
 	bool unordered;
 	unsigned window;
@@ -42,6 +44,8 @@ static const struct argp_option options[] = {
 	  "in C notation, which is a service id", 0 },
 	{ "port", 'p', "PORT", 0, "With --sa: ask through this port only, DEVICE/PORT (mlx5_0/1) or its GID; "
 	  "otherwise through every active InfiniBand port", 0 },
+	{ "srv", OPTION_SRV, NULL, 0, "Ask name servers for the SRV records of SERVICE in the domain NODE, by tcp; "
+	  "_nfs._udp names another protocol. Without SERVICE, NODE is the whole name: _nfs._tcp.example.com", 0 },
 	{ "family", 'f', "FAMILY", 0, "Only addresses of inet or inet6; ib reads NODE as a GID", 0 },
 	{ "passive", 'P', NULL, 0, "Addresses to listen at; with '' as NODE the wildcard ones", 0 },
 	{ "timeout", 't', "TIME", 0, "Give up after so long, in seconds (5, 0.5, 5s) or milliseconds (500ms), 0 for "
@@ -130,6 +134,16 @@ static void check(struct argp_state *state, const struct resolve *r)
 		argp_error(state, "--sa takes no NODE");
 	if (r->sa && (r->family || r->passive))
 		argp_error(state, "--sa goes with neither --family nor --passive");
+	if (r->srv && r->sa)
+		argp_error(state, "--srv asks name servers, --sa the SA: one of both");
+	if (r->srv && (r->passive || r->family == AF_IB))
+		argp_error(state, "--srv goes with neither --passive nor --family ib");
+	if (r->srv && !r->node && !r->file)
+		argp_error(state, "NODE is missing, a domain: rai resolve --srv example.com nfs");
+	if (r->srv && r->node && r->service && *r->node == '_')
+		argp_error(state, "NODE is a whole name, with the service in it: rai resolve --srv %s", r->node);
+	if (r->srv && r->service && *r->service != '_' && strchr(r->service, '.'))
+		argp_error(state, "a SERVICE with its protocol begins with '_': _nfs._udp");
 	if (r->brief && r->json)
 		argp_error(state, "--short and --json exclude each other");
 	if (r->port && !r->sa)
@@ -172,6 +186,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 'p':
 		r->port = cli_read_word(state, "PORT", arg, NODE_MAX);
+		return 0;
+	case OPTION_SRV:
+		r->srv = true;
 		return 0;
 	case 'f':
 		r->family = read_family(state, arg);
@@ -241,7 +258,8 @@ static int fail_unasked(const struct resolve *r, const char *what, const char *w
 {
 	struct cli_answer answer = { .port = r->port, .status = error };
 	const struct cli_report report = {
-		.node = r->node, .service = r->sa ? r->sa : r->service, .sa = r->sa, .answers = &answer, .count = 1,
+		.node = r->node, .service = r->sa ? r->sa : r->service, .sa = r->sa, .srv = r->srv,
+		.answers = &answer, .count = 1,
 		.took_us = -1,
 	};
 
@@ -278,7 +296,7 @@ static void question_fill(const struct resolve *r, struct cli_question *question
 	question->node = r->node;
 	question->service = r->sa ? r->sa : r->service;
 	question->deadline_ms = r->has_timeout ? &r->timeout_ms : NULL;
-	question->hints.ai_flags = (r->sa ? RAI_SA : 0) | (r->passive ? RAI_PASSIVE : 0) |
+	question->hints.ai_flags = (r->sa ? RAI_SA : 0) | (r->srv ? RAI_SRV : 0) | (r->passive ? RAI_PASSIVE : 0) |
 				   (r->family ? RAI_FAMILY : 0) | (r->family == AF_IB ? RAI_NUMERICHOST : 0);
 	question->hints.ai_family = r->family;
 	question->places = 1;
@@ -353,7 +371,7 @@ static int print(const struct resolve *r, const struct cli_question *question, c
 		 int64_t took_us)
 {
 	const struct cli_report report = {
-		.node = question->node, .service = question->service, .sa = r->sa,
+		.node = question->node, .service = question->service, .sa = r->sa, .srv = r->srv,
 		.answers = answers, .count = question->places, .took_us = took_us,
 		.screen = cli_screen_width(stdout),
 	};
@@ -421,8 +439,10 @@ int cli_resolve(int argc, char **argv)
 	static const struct argp argp = {
 		.options = options,
 		.parser = parse,
-		.args_doc = "NODE [SERVICE]\n--sa SERVICE [--port PORT]\n--file FILE [--sa - [--port PORT]]",
-		.doc = "Resolve NODE as rdma_resolve_addrinfo(3) does, or with --sa a service of the InfiniBand SA.\v"
+		.args_doc = "NODE [SERVICE]\n--srv NODE [SERVICE]\n--sa SERVICE [--port PORT]\n"
+			    "--file FILE [--sa - [--port PORT]]",
+		.doc = "Resolve NODE as rdma_resolve_addrinfo(3) does, or a service: with --srv of a domain, with --sa "
+		       "of the InfiniBand SA.\v"
 		       "Exit status: 0 found, 1 not found, 2 wrong usage, 3 any other failure.",
 	};
 	struct resolve r = { 0 };

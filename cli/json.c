@@ -5,6 +5,7 @@
 #include <infiniband/ib.h>
 #include <inttypes.h>
 #include <jansson.h>
+#include <rdma/rai.h>
 
 #include "cli.h"
 #include "out.h"
@@ -67,6 +68,7 @@ static json_t *json_route(const struct rdma_addrinfo *info)
 
 static json_t *json_result(const struct rdma_addrinfo *info, const char *port)
 {
+	struct rai_srv_record record;
 	json_t *json = json_pack("{s:s, s:o, s:o, s:s, s:s, s:o}", "family", cli_family_word(info->ai_family),
 				 "dst", json_address(info->ai_dst_addr), "src", json_address(info->ai_src_addr),
 				 "qp_type", cli_qp_type_word(info->ai_qp_type),
@@ -78,6 +80,11 @@ static json_t *json_result(const struct rdma_addrinfo *info, const char *port)
 		json_object_set_new(json, "dst_canonname", json_string(info->ai_dst_canonname));
 	if (info->ai_src_canonname)
 		json_object_set_new(json, "src_canonname", json_string(info->ai_src_canonname));
+	if (!rai_addrinfo_srv(info, &record)) {
+		json_object_set_new(json, "priority", json_integer(record.priority));
+		json_object_set_new(json, "weight", json_integer(record.weight));
+		json_object_set_new(json, "target", json_string(record.target));
+	}
 	return json;
 }
 
@@ -116,8 +123,9 @@ int cli_print_json(FILE *out, const struct cli_report *report)
 		else
 			json_array_append_new(failures, json_failure(answer));
 	}
-	json = json_pack("{s:i, s:s?, s:s?, s:b, s:I, s:o, s:o}", "version", CLI_JSON_VERSION, "node", report->node,
-			 "service", report->service, "sa", (int)report->sa, "found", (json_int_t)found,
+	json = json_pack("{s:i, s:s?, s:s?, s:b, s:b, s:I, s:o, s:o}",
+			 "version", CLI_JSON_VERSION, "node", report->node, "service", report->service,
+			 "sa", (int)report->sa, "srv", (int)report->srv, "found", (json_int_t)found,
 			 "results", results, "failures", failures);
 	if (!json)
 		return rc;

@@ -5,12 +5,13 @@
 #include <endian.h>
 #include <infiniband/ib.h>
 #include <inttypes.h>
+#include <rdma/rai.h>
 #include <string.h>
 
 #include "screen.h"
 #include "words.h"
 
-enum { CELL = 80, COLUMNS = 8 };
+enum { CELL = 80, COLUMNS = 9 };
 
 /* Where an entry points to; with RAI_PASSIVE that is its source. */
 static const struct sockaddr *target(const struct rdma_addrinfo *info)
@@ -62,6 +63,28 @@ static void cell_space(const struct rdma_addrinfo *info, char *cell)
 	snprintf(cell, CELL, "%s", cli_port_space_word(info->ai_port_space));
 }
 
+static void cell_priority(const struct rdma_addrinfo *info, char *cell)
+{
+	struct rai_srv_record record = { 0 };
+
+	rai_addrinfo_srv(info, &record);
+	snprintf(cell, CELL, "%u", record.priority);
+}
+
+static void cell_weight(const struct rdma_addrinfo *info, char *cell)
+{
+	struct rai_srv_record record = { 0 };
+
+	rai_addrinfo_srv(info, &record);
+	snprintf(cell, CELL, "%u", record.weight);
+}
+
+/* A longer one is cut; the library gives no other than a host's name. */
+static void cell_target(const struct rdma_addrinfo *info, char *cell)
+{
+	snprintf(cell, CELL, "%s", info->ai_dst_canonname);
+}
+
 struct column {
 	const char *head;
 	void (*cell)(const struct rdma_addrinfo *info, char *cell);
@@ -70,6 +93,12 @@ struct column {
 static const struct column ip_columns[] = {
 	{ "FAMILY", cell_family }, { "DESTINATION", cell_dst }, { "PORT", cell_port }, { "QP", cell_qp },
 	{ "SPACE", cell_space }, { "SOURCE", cell_src }, { NULL, NULL },
+};
+
+static const struct column srv_columns[] = {
+	{ "PRIORITY", cell_priority }, { "WEIGHT", cell_weight }, { "TARGET", cell_target },
+	{ "DESTINATION", cell_dst }, { "PORT", cell_port }, { "QP", cell_qp }, { "SPACE", cell_space },
+	{ "SOURCE", cell_src }, { NULL, NULL },
 };
 
 static const struct column ib_columns[] = {
@@ -195,6 +224,10 @@ static void print_title(FILE *out, const struct cli_report *report, const struct
 	if (found > shown)
 		fprintf(out, "%" PRIu64 " of ", shown);
 	fprintf(out, "%" PRIu64 " %s%s", found, noun, found == 1 ? "" : plural);
+	if (report->srv && report->service)
+		fprintf(out, " of service %s", report->service);
+	if (report->srv)
+		canon = NULL;
 	if (canon)
 		fputs(", canonical name ", out);
 	print_tame(out, canon ? canon : "");
@@ -208,7 +241,7 @@ void cli_print_text(FILE *out, const struct cli_report *report)
 
 	if (!first)
 		return;
-	table_init(&table, first->ai_family == AF_IB ? ib_columns : ip_columns, report);
+	table_init(&table, report->srv ? srv_columns : first->ai_family == AF_IB ? ib_columns : ip_columns, report);
 	print_title(out, report, first);
 	print_row(out, &table, NULL);
 	for (size_t i = 0; i < report->count; i++)

@@ -21,7 +21,7 @@ struct cli_answer {
 
 struct cli_report {
 	const char *node, *service;	/* as asked; NULL where not given */
-	bool sa;
+	bool sa, srv;
 	const struct cli_answer *answers;
 	size_t count;
 	int screen;			/* columns that the table has; 0: as many as it takes */

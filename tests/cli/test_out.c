@@ -11,11 +11,23 @@
 #include <infiniband/ib.h>
 #include <jansson.h>
 #include <netdb.h>
+#include <rdma/rai.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "out.h"
 #include "words.h"
+
+/* The library's own, which looks behind the result. */
+static const struct rai_srv_record srv_record = { .priority = 10, .weight = 60, .port = 7001, .target = "t1.example" };
+
+int rai_addrinfo_srv(const struct rdma_addrinfo *ai, struct rai_srv_record *record)
+{
+	if (ai->ai_flags != RAI_SRV)
+		return -1;
+	*record = srv_record;
+	return 0;
+}
 
 static struct sockaddr_in in4(const char *text, uint16_t port)
 {
@@ -199,6 +211,35 @@ static void test_text_wider_than_the_screen_is_folded(void **state)
 	free(text);
 }
 
+static void test_text_of_an_srv_record_has_its_numbers_and_target(void **state)
+{
+	struct sockaddr_in a = in4("192.0.2.101", 7001);
+	struct rdma_addrinfo one = {
+		.ai_flags = RAI_SRV, .ai_family = AF_INET, .ai_qp_type = IBV_QPT_RC, .ai_port_space = RDMA_PS_TCP,
+		.ai_dst_addr = (void *)&a, .ai_dst_canonname = (char *)"t1.example",
+	};
+	struct cli_answer answer = { .list = &one, .found = 1 };
+	const struct cli_report report = {
+		.node = "example", .service = "nfs", .srv = true, .answers = &answer, .count = 1,
+	};
+	char *text = text_of(&report);
+	json_t *json, *result;
+
+	(void)state;
+	assert_string_equal(text,
+		"example: 1 address of service nfs\n"
+		"PRIORITY  WEIGHT  TARGET      DESTINATION  PORT  QP  SPACE  SOURCE\n"
+		"10        60      t1.example  192.0.2.101  7001  RC  TCP    -\n");
+	free(text);
+	json = json_of(&report);
+	assert_true(json_is_true(json_object_get(json, "srv")));
+	result = json_array_get(json_object_get(json, "results"), 0);
+	assert_int_equal(json_integer_value(json_object_get(result, "priority")), 10);
+	assert_int_equal(json_integer_value(json_object_get(result, "weight")), 60);
+	assert_string_equal(json_string_value(json_object_get(result, "target")), "t1.example");
+	json_decref(json);
+}
+
 static void test_text_without_results_is_empty(void **state)
 {
 	struct cli_answer answer = { .status = -ENOENT };
@@ -330,6 +371,7 @@ int main(void)
 		cmocka_unit_test(test_text_of_a_canonical_name_with_escapes_is_tamed),
 		cmocka_unit_test(test_text_of_a_service_record_has_its_path_in_words),
 		cmocka_unit_test(test_text_wider_than_the_screen_is_folded),
+		cmocka_unit_test(test_text_of_an_srv_record_has_its_numbers_and_target),
 		cmocka_unit_test(test_text_without_results_is_empty),
 		cmocka_unit_test(test_short_text_has_each_address_once_and_that_of_a_passive_result),
 		cmocka_unit_test(test_json_of_a_scoped_address_has_name_and_number),
