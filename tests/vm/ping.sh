@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# ping.sh BUILD: rai ping and its server, connected by names of the guest's zone. For each test prints "ok NAME" or
-# "not ok NAME # why".
+# ping.sh BUILD: rai ping and its server, connected by names of the guest's zone; and what rai doctor and rai explain say of
+# its devices. For each test prints "ok NAME" or "not ok NAME # why".
 set -uo pipefail
 build=${1:?usage: ping.sh BUILD}
 rai=$build/cli/rai
@@ -87,4 +87,14 @@ server_start 0
 kill -TERM "$server"
 wait "$server"
 verdict test_ping_server_that_is_stopped_ends_with_0 $? "status $?"
+
+# What the guest's devices are to the other commands.
+said=$("$rai" doctor 2>&1)
+has '^OK +node +/dev/infiniband/rdma_cm$' && has '^OK +node +/dev/infiniband/uverbs0$' &&
+	has '^OK +modules +rdma_ucm ib_uverbs$' && has '^OK +port +[a-z0-9_]+/1, Ethernet, ACTIVE, [a-z0-9]+$' &&
+	! has '^WARNING +device'
+verdict test_doctor_finds_the_devices_in_order $? "said: $said"
+said=$("$rai" explain near.rdma 7471 2>&1)
+has ' 1\. 10\.2\.0\.1, port 7471, from 10\.2\.0\.[0-9]+; RDMA device [a-z0-9_]+/1$'
+verdict test_explain_names_the_device_that_leads_to_an_address $? "said: $said"
 exit $failed
