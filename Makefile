@@ -5,7 +5,7 @@ BUILD ?= build
 export BUILD PREFIX LIBDIR DESTDIR TIME COUNT SEED
 # What root builds in a user's clone is the user's: every recipe goes through scripts/owned.
 
-.PHONY: all help deps check test fuzz mutate soak check-vm check-arch demo bench bench-vm html install uninstall dist deb check-deb rpm clean
+.PHONY: all help deps check test fuzz mutate soak check-vm check-arch demo bench bench-vm html install uninstall dist deb check-deb rpm container clean
 
 all:
 	@scripts/owned scripts/build
@@ -26,6 +26,7 @@ help:
 	@echo 'make uninstall   takes that away'
 	@echo 'make dist        the source release of what is committed, in build-dist/'
 	@echo 'make deb         Debian packages, in build-deb/, each built in a clean root (as root); make rpm: of the spec file'
+	@echo 'make container   a root for podman, buildah or docker with the command in it, in build-container/ (as root)'
 	@echo 'make check-deb   builds them and tries them: installed, used, removed'
 	@echo 'make deps        installs the packages that building and testing need (Debian, as root)'
 	@echo 'make clean       removes what was built; BUILD=build is the directory'
@@ -85,6 +86,9 @@ check-deb:
 
 rpm:
 	@scripts/owned scripts/rpm
+
+container:
+	@scripts/owned scripts/container
 
 clean:
 	@rm -rf $(BUILD) build-*
