@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""An event channel of the library on a loop of asyncio, and the ids on it."""
+from __future__ import annotations
+
+import asyncio
+import ctypes
+import errno
+import fcntl
+import os
+import weakref
+from ctypes import POINTER, byref, c_uint32, c_void_p
+from dataclasses import dataclass
+from ipaddress import IPv6Address
+from typing import Any, Callable, Optional
+
+from . import _library as c
+from ._types import Error, Source, error_of
+
+_TEXT = 256
+_FOREVER_MS = 0
+
+
+@dataclass(frozen=True)
+class Event:
+    """An event, whose C struct was acknowledged already."""
+
+    kind: int
+    status: int
+    arg: int
+    text: str
+
+
+def refuse(step: str) -> Error:
+    """What a call of the library failed with."""
+    number = ctypes.get_errno()
+    why = {
+        errno.ENODEV: "no RDMA device here (RAI_DEVICELESS=1 in the environment lets names resolve without)",
+        errno.EACCES: "this process may not use the umad device",
+    }.get(number, os.strerror(number))
+    return error_of(number, f"{step}: {why}")
+
+
+def check(step: str, result: int) -> None:
+    if result:
+        raise refuse(step)
+
+
+class Id:
+    """An ``rdma_cm_id``: a context manager that destroys it, with whatever is under way on it."""
+
+    def __init__(self, channel: Channel, port_space: int, handler: Callable[[Event], None]) -> None:
+        self.channel = channel
+        self.handler = handler
+        self.pointer = c_void_p()
+        check("making an id", c.lib.rdma_create_id(channel.pointer, byref(self.pointer), None, port_space))
+        channel.ids[self.pointer.value or 0] = self
+
+    def __enter__(self) -> Id:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        if self.pointer:
+            self.channel.ids.pop(self.pointer.value or 0, None)
+            c.lib.rdma_destroy_id(self.pointer)
+            self.pointer = c_void_p()
+
+    def bind(self, gid: IPv6Address) -> None:
+        address = c.SockaddrIb(sib_family=c.AF_IB)
+        address.sib_addr[:] = gid.packed
+        check("binding to the port", c.lib.rdma_bind_addr(self.pointer, byref(address)))
+
+    def set_option(self, option: int, value: Any, size: int) -> None:
+        result = c.lib.rdma_set_option(self.pointer, c.OPTION_LEVEL, option, value, size)
+        check("setting an option", result)
+
+    def set_number(self, option: int, number: int) -> None:
+        self.set_option(option, byref(c_uint32(number)), 4)
+
+    def set_timeout(self, timeout: Optional[float]) -> None:
+        """Seconds; None: as the library is set up; infinite: none."""
+        if timeout is None:
+            return
+        ms = _FOREVER_MS if timeout == float("inf") else max(1, min(round(timeout * 1000), 0xFFFFFFFE))
+        self.set_number(c.OPTION_DEADLINE_MS, ms)
+
+    def set_names(self, source: Source, fresh: bool) -> None:
+        if source != Source.CONFIGURED:
+            self.set_number(c.OPTION_SOURCE, source)
+        if fresh:
+            self.set_number(c.OPTION_FRESH, 1)
+
+    def set_accepted(self, gids: tuple[IPv6Address, ...], full_members: bool) -> None:
+        if gids:
+            packed = b"".join(gid.packed for gid in gids)
+            self.set_option(c.OPTION_SERVICE_GIDS, packed, len(packed))
+        if full_members:
+            self.set_number(c.OPTION_SERVICE_FULL, 1)
+
+
+def _destroy(pointer: Any) -> None:
+    c.lib.rdma_destroy_event_channel(pointer)
+
+
+def _read(channel: weakref.ref[Channel]) -> None:
+    owner = channel()
+    if owner:
+        owner.drain()
+
+
+class Channel:
+    """An event channel, read by the running loop through its descriptor.
+
+    Most programs need none of their own: the functions of this package share one for each loop. It is a context
+    manager, in an ``async with`` too.
+    """
+
+    def __init__(self) -> None:
+        self._loop = weakref.ref(asyncio.get_running_loop())
+        self.ids: dict[int, Id] = {}
+        self.pointer = c.lib.rdma_create_event_channel()
+        if not self.pointer:
+            raise refuse("opening an event channel")
+        self._destroy = weakref.finalize(self, _destroy, self.pointer)
+        descriptor: int = self.pointer.contents.fd
+        fcntl.fcntl(descriptor, fcntl.F_SETFL, fcntl.fcntl(descriptor, fcntl.F_GETFL) | c.O_NONBLOCK)
+        asyncio.get_running_loop().add_reader(descriptor, _read, weakref.ref(self))
+
+    def __enter__(self) -> Channel:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Channel:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self.close()
+
+    @property
+    def closed(self) -> bool:
+        return not self._destroy.alive
+
+    def close(self) -> None:
+        """What is under way on it ends with ECANCELED."""
+        if self.closed:
+            return
+        loop = self._loop()
+        if loop and not loop.is_closed():
+            loop.remove_reader(self.pointer.contents.fd)
+        gone = Event(c.EVENT_ADDRINFO_ERROR, -errno.ECANCELED, 0, "the channel was closed")
+        for one in list(self.ids.values()):
+            handler = one.handler
+            one.close()
+            handler(gone)
+        self._destroy()
+
+    def drain(self) -> None:
+        """Takes all events that are due, and hands each to its id."""
+        event = POINTER(c.CmEvent)()
+        text = ctypes.create_string_buffer(_TEXT)
+        while not self.closed and c.lib.rdma_get_cm_event(self.pointer, byref(event)) == 0:
+            said = event.contents
+            one = self.ids.get(said.id or 0)
+            length = c.lib.rai_event_text(event, text, _TEXT) if one else -1
+            words = text.value.decode(errors="replace") if length > 0 else ""
+            taken = Event(said.event, said.status, said.param.arg, words)
+            c.lib.rdma_ack_cm_event(event)
+            if one:
+                one.handler(taken)
+
+    def id(self, port_space: int, handler: Callable[[Event], None]) -> Id:
+        if self.closed:
+            raise Error(errno.EBADF, "the channel is closed")
+        return Id(self, port_space, handler)
+
+    async def outcome(self, start: Callable[[Id], None], port_space: int, finish: Callable[[Id, Event], Any]) -> Any:
+        """Starts something that ends in one event, and what finish makes of that. Cancelled, nothing of it is left."""
+        future: asyncio.Future[Event] = asyncio.get_running_loop().create_future()
+
+        def handler(event: Event) -> None:
+            if not future.done() and event.kind in (
+                c.EVENT_ADDRINFO_RESOLVED, c.EVENT_ADDRINFO_ERROR, c.EVENT_SERVICE
+            ):
+                future.set_result(event)
+
+        with self.id(port_space, handler) as one:
+            start(one)
+            event = await future
+            if event.status:
+                code = event.arg if event.arg < 1 << 63 else event.arg - (1 << 64)
+                raise error_of(-event.status, event.text, code)
+            return finish(one, event)
+
+
+_shared: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Channel] = weakref.WeakKeyDictionary()
+
+
+def shared() -> Channel:
+    """That of the running loop; it goes with the loop."""
+    loop = asyncio.get_running_loop()
+    channel = _shared.get(loop)
+    if channel is None or channel.closed:
+        channel = _shared[loop] = Channel()
+    return channel

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The Python package without a network: what it prints of numbers and refusals, and that nothing is left."""
+import asyncio
+import ctypes
+import errno
+import gc
+import os
+import socket
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+import rai
+from rai import _library, _ports, _results
+
+SOURCE = Path(__file__).resolve().parents[2]
+
+
+def descriptors():
+    return len(os.listdir("/proc/self/fd"))
+
+
+class Local(unittest.IsolatedAsyncioTestCase):
+    async def test_resolve_of_a_number_is_the_number(self):
+        found = await rai.resolve("192.0.2.1", 7471)
+        self.assertEqual([(one.family, one.sockaddr, one.qp_type) for one in found],
+                         [(socket.AF_INET, ("192.0.2.1", 7471), "RC")])
+
+    async def test_resolve_of_a_scoped_address_has_its_scope(self):
+        one, = await rai.resolve("fe80::1%lo", 80)
+        self.assertEqual(one.sockaddr, ("fe80::1", 80, 0, socket.if_nametoindex("lo")))
+
+    async def test_resolve_for_datagrams_says_so(self):
+        one, = await rai.resolve("192.0.2.1", 80, datagram=True)
+        self.assertEqual((one.qp_type, one.port_space), ("UD", "UDP"))
+
+    async def test_resolve_passive_without_a_node_is_the_wildcard(self):
+        hosts = {one.host for one in await rai.resolve(None, 80, passive=True)}
+        self.assertEqual(hosts, {"0.0.0.0", "::"})
+
+    async def test_resolve_of_a_gid_is_ib(self):
+        one, = await rai.resolve("fe80::10:5", 80, family=27, numeric=True)
+        self.assertEqual((one.family, one.host, one.port), (27, "fe80::10:5", 80))
+
+    async def test_resolve_of_what_is_no_argument_is_einval(self):
+        for node in ("", "\N{SNOWMAN}" * 100):
+            with self.assertRaises(rai.Error) as caught:
+                await rai.resolve(node)
+            self.assertIn(caught.exception.errno, (errno.EINVAL, errno.ENAMETOOLONG))
+        with self.assertRaises(ValueError):
+            await rai.resolve("a\0b")
+
+    async def test_resolve_of_a_number_of_another_family_is_not_found(self):
+        with self.assertRaises(rai.NotFoundError) as caught:
+            await rai.resolve("192.0.2.1", family=socket.AF_INET6)
+        self.assertEqual(caught.exception.errno, errno.ENODATA)
+        self.assertIn("another family", str(caught.exception))
+
+    async def test_many_resolutions_at_once_each_get_their_own(self):
+        found = await asyncio.gather(*(rai.resolve(f"192.0.2.{i % 250}", i + 1) for i in range(1000)))
+        self.assertEqual([one.port for one, in found], list(range(1, 1001)))
+
+    async def test_channel_of_ones_own_is_closed_by_its_context(self):
+        async with rai.Channel() as channel:
+            one, = await rai.resolve("192.0.2.1", 1, channel=channel)
+            self.assertEqual(one.port, 1)
+        self.assertTrue(channel.closed)
+        with self.assertRaises(rai.Error) as caught:
+            await rai.resolve("192.0.2.1", channel=channel)
+        self.assertEqual(caught.exception.errno, errno.EBADF)
+
+    async def test_stats_count(self):
+        before = rai.stats().resolved
+        await rai.resolve("192.0.2.1")
+        self.assertEqual(rai.stats().resolved, before + 1)
+
+    @unittest.skipIf(os.path.exists("/sys/class/infiniband"), "this host has RDMA devices")
+    async def test_services_without_a_port_are_enodev(self):
+        self.assertEqual(rai.ports(), [])
+        for call in (rai.resolve_service("a"), rai.list_services(), rai.resolve_service("a", port="mlx5_0/1")):
+            with self.assertRaises(rai.Error) as caught:
+                await call
+            self.assertEqual(caught.exception.errno, errno.ENODEV)
+        with self.assertRaises(rai.Error):
+            rai.publish("a")
+
+
+class Process(unittest.TestCase):
+    def test_version_is_that_of_package_and_library(self):
+        self.assertEqual(rai.version(), rai.__version__)
+        self.assertIn(f'version = "{rai.__version__}"', (SOURCE / "python/pyproject.toml").read_text())
+
+    def test_loops_one_after_the_other_leave_no_descriptor(self):
+        async def ask():
+            return await rai.resolve("192.0.2.1", 1)
+
+        asyncio.run(ask())
+        gc.collect()
+        before = descriptors()
+        for _ in range(20):
+            self.assertEqual(len(asyncio.run(ask())), 1)
+        gc.collect()
+        self.assertEqual(descriptors(), before)
+
+    def test_gids_are_read_as_people_write_them(self):
+        self.assertEqual(str(_ports.read_gid("fe80:0::10:5")), "fe80::10:5")
+        self.assertEqual(_ports.read_gid(bytes(15) + b"\1"), _ports.read_gid("::1"))
+        with self.assertRaises(ValueError):
+            _ports.read_gid("mlx5_0")
+
+    def test_path_record_is_read_as_it_is_on_the_wire(self):
+        raw = bytearray(64)
+        raw[8:24], raw[24:40] = _ports.read_gid("fe80::5").packed, _ports.read_gid("fe80::1").packed
+        raw[40:44], raw[44:48] = b"\0\4\0\1", b"\0\1\2\x40"
+        raw[48], raw[50:52], raw[53], raw[54] = 7, b"\x80\1", 0xF3, 0x84
+        path = _results._path(bytes(raw))
+        self.assertEqual((str(path.dgid), str(path.sgid), path.dlid, path.slid), ("fe80::5", "fe80::1", 4, 1))
+        self.assertEqual((path.hop_limit, path.flow_label, path.traffic_class), (0x40, 0x102, 7))
+        self.assertEqual((path.pkey, path.sl, path.mtu), (0x8001, 3, 2048))
+
+    def test_structs_are_laid_out_as_in_the_headers(self):
+        structs = {
+            "struct rdma_addrinfo": _library.AddrInfo, "struct rai_service": _library.Service,
+            "struct rai_service_record": _library.Record, "struct rai_service_filter": _library.Filter,
+            "struct rai_stats": _library.Stats, "struct sockaddr_ib": _library.SockaddrIb,
+        }
+        heads = {"struct rdma_cm_id": _library.CmId, "struct rdma_cm_event": _library.CmEvent}
+        lines, expected = [], []
+        for name, layout in {**structs, **heads}.items():
+            if name in structs:
+                lines.append(f"sizeof({name})")
+                expected.append(ctypes.sizeof(layout))
+            for member, *_ in layout._fields_:
+                lines.append(f"offsetof({name}, {member})")
+                expected.append(getattr(layout, member).offset)
+        text = "#include <infiniband/ib.h>\n#include <rdma/rai.h>\n#include <stddef.h>\n#include <stdio.h>\nint main(void) {\n"
+        text += "".join(f'printf("%zu\\n", {line});\n' for line in lines) + "return 0; }\n"
+        with tempfile.TemporaryDirectory() as folder:
+            program = f"{folder}/layout"
+            subprocess.run(["cc", "-I", str(SOURCE / "include"), "-x", "c", "-", "-o", program], input=text, text=True,
+                           check=True)
+            said = subprocess.run([program], capture_output=True, text=True, check=True).stdout.split()
+        self.assertEqual(list(map(int, said)), expected)
+
+
+if __name__ == "__main__":
+    unittest.main()
