@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,15 +18,36 @@
 
 #include "base/err.h"
 
-enum { HEAD = 128, FILE_MODE = 0600 };
+enum { HEAD = 128, FILE_MODE = 0600, DAY_S = 86400 };
+
+/* A program doesn't end because the reader of its lines does: the signal comes to this thread, and is taken from it. */
+static int sink_writev(int fd, const struct iovec *parts, int count)
+{
+	static const struct timespec at_once;
+	sigset_t broken_pipe, before, pending;
+	bool was_pending;
+	int ret;
+
+	sigemptyset(&broken_pipe);
+	sigaddset(&broken_pipe, SIGPIPE);
+	was_pending = !sigpending(&pending) && sigismember(&pending, SIGPIPE);
+	pthread_sigmask(SIG_BLOCK, &broken_pipe, &before);
+	ret = writev(fd, parts, count) < 0 ? rcm_errno() : 0;
+	if (ret == -EPIPE && !was_pending)
+		while (sigtimedwait(&broken_pipe, NULL, &at_once) < 0 && errno == EINTR)
+			;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return ret;
+}
 
 static int sink_write_stderr(const char *line, size_t len)
 {
+	const struct iovec part = { .iov_base = (void *)(uintptr_t)line, .iov_len = len };
 	struct pollfd reader = { .fd = STDERR_FILENO, .events = POLLOUT };
 
 	if (poll(&reader, 1, 0) != 1)
 		return -EAGAIN;
-	return write(STDERR_FILENO, line, len) < 0 ? rcm_errno() : 0;
+	return sink_writev(STDERR_FILENO, &part, 1);
 }
 
 /* The names that are asked for are nobody else's business. A FIFO that nobody reads is not waited for; a link may lead
@@ -37,19 +60,39 @@ static int sink_open_file(const struct rcm_sink *sink)
 	return fd < 0 ? rcm_errno() : fd;
 }
 
+static bool is_leap(int year)
+{
+	return !(year % 4) && (year % 100 || !(year % 400));
+}
+
+/* The civil date of a day since 1970. gmtime_r() takes the lock of the time zones, which the child of a fork finds held
+ * for ever where another thread was asking for the time. */
+static void sink_date(int64_t days, int *ret_year, int *ret_month, int *ret_day)
+{
+	static const int lengths[] = { 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 };
+	int year = 1970, month = 0, length;
+
+	for (; days >= (length = 365 + is_leap(year)); year++)
+		days -= length;
+	for (; days >= (length = lengths[month] + (month == 1 && is_leap(year))); month++)
+		days -= length;
+	*ret_year = year;
+	*ret_month = month + 1;
+	*ret_day = (int)days + 1;
+}
+
 /* "2026-11-30T17:05:06.123456Z rping[123] " */
 static size_t sink_head(char head[HEAD])
 {
 	struct timespec now;
-	struct tm tm;
-	size_t len;
-	int more;
+	int year, month, day, s;
 
 	clock_gettime(CLOCK_REALTIME, &now);
-	len = gmtime_r(&now.tv_sec, &tm) ? strftime(head, HEAD, "%Y-%m-%dT%H:%M:%S", &tm) : 0;
-	more = snprintf(head + len, HEAD - len, ".%06ldZ %.32s[%d] ", now.tv_nsec / 1000,
-			program_invocation_short_name, (int)getpid());
-	return len + (size_t)more;
+	sink_date(now.tv_sec / DAY_S, &year, &month, &day);
+	s = (int)(now.tv_sec % DAY_S);
+	return (size_t)snprintf(head, HEAD, "%04d-%02d-%02dT%02d:%02d:%02d.%06ldZ %.32s[%d] ", year, month, day,
+				s / 3600, s / 60 % 60, s % 60, now.tv_nsec / 1000, program_invocation_short_name,
+				(int)getpid());
 }
 
 /* In one piece: so lines of several processes don't mix. */
@@ -60,12 +103,11 @@ static int sink_write_file(const struct rcm_sink *sink, const char *line, size_t
 		{ .iov_base = head, .iov_len = sink_head(head) },
 		{ .iov_base = (void *)(uintptr_t)line, .iov_len = len },
 	};
-	int fd = sink_open_file(sink), ret = 0;
+	int fd = sink_open_file(sink), ret;
 
 	if (fd < 0)
 		return fd;
-	if (writev(fd, parts, 2) < 0)
-		ret = rcm_errno();
+	ret = sink_writev(fd, parts, 2);
 	close(fd);
 	return ret;
 }

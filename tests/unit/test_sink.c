@@ -4,11 +4,17 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <syslog.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "test.h"
@@ -67,6 +73,74 @@ static void test_sink_file_has_each_line_behind_time_and_process(void **state)
 	assert_non_null(strstr(text + n, "] rai: info: two\n"));
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(st.st_mode & 0777, 0600);
+}
+
+static void test_sink_file_tells_the_time_as_it_is(void **state)
+{
+	time_t before = time(NULL), at;
+	struct tm tm = { 0 };
+
+	(void)state;
+	assert_int_equal(rcm_sink_choose(path, &sink), 0);
+	assert_int_equal(put("one\n"), 0);
+	assert_non_null(strptime(contents(), "%Y-%m-%dT%H:%M:%S", &tm));
+	at = timegm(&tm);
+	assert_true(at >= before && at <= time(NULL));
+}
+
+static atomic_bool over;
+
+static void *ask_for_the_time(void *arg)
+{
+	struct tm tm;
+
+	while (!atomic_load(&over))
+		localtime_r(&(time_t){ 0 }, &tm);
+	return arg;
+}
+
+/* libc's lock of the time zones is held for ever in a child that was forked at the wrong moment. */
+static void test_sink_in_a_child_waits_for_no_thread_of_its_parent(void **state)
+{
+	pthread_t thread;
+	int status;
+
+	(void)state;
+	assert_int_equal(rcm_sink_choose(path, &sink), 0);
+	atomic_store(&over, false);
+	assert_int_equal(pthread_create(&thread, NULL, ask_for_the_time, NULL), 0);
+	for (int i = 0; i < 200; i++) {
+		pid_t child = fork();
+
+		if (!child) {
+			alarm(20);
+			_exit(put("one\n") ? 1 : 0);
+		}
+		assert_int_equal(waitpid(child, &status, 0), child);
+		assert_int_equal(status, 0);
+	}
+	atomic_store(&over, true);
+	pthread_join(thread, NULL);
+}
+
+static void test_sink_whose_reader_has_gone_loses_the_line_and_no_process(void **state)
+{
+	int ends[2], kept = dup(STDERR_FILENO), ret;
+	sigset_t pending;
+
+	(void)state;
+	signal(SIGPIPE, SIG_DFL);
+	assert_int_equal(rcm_sink_choose(NULL, &sink), 0);
+	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+	dup2(ends[1], STDERR_FILENO);
+	close(ends[0]);
+	close(ends[1]);
+	ret = put("one\n");
+	dup2(kept, STDERR_FILENO);
+	close(kept);
+	assert_int_equal(ret, -EPIPE);
+	assert_int_equal(sigpending(&pending), 0);
+	assert_false(sigismember(&pending, SIGPIPE));
 }
 
 /* logrotate moves it, and a new one is begun. */
@@ -183,6 +257,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		SINK_TEST(test_sink_file_has_each_line_behind_time_and_process),
+		SINK_TEST(test_sink_file_tells_the_time_as_it_is),
+		SINK_TEST(test_sink_in_a_child_waits_for_no_thread_of_its_parent),
+		SINK_TEST(test_sink_whose_reader_has_gone_loses_the_line_and_no_process),
 		SINK_TEST(test_sink_file_that_was_moved_is_made_anew),
 		SINK_TEST(test_sink_file_leaves_no_descriptor),
 		SINK_TEST(test_sink_that_is_a_link_or_no_path_is_refused),
