@@ -9,6 +9,7 @@
 #include <sys/queue.h>
 
 #include "base/container.h"
+#include "base/err.h"
 #include "sa/link.h"
 
 #define LOOK_NS (200 * RCM_NS_PER_MS)	/* how long an answer may stay out before its port is looked at */
@@ -64,8 +65,8 @@ static void link_tell_all(struct rcm_sa *sa, struct rcm_link *link, bool in_doub
 	struct rcm_sa_query *query;
 	int ret = rcm_link_look(link, in_doubt);
 
-	/* A device that is gone may be back in a moment. */
-	if (!ret || ret == -ENODEV)
+	/* A device that is gone may be back in a moment, and for an answer no descriptor is needed. */
+	if (!ret || ret == -ENODEV || rcm_is_want(ret))
 		return;
 	LIST_FOREACH(query, &sa->queries, entry)
 		if (query->txn.link == link)

@@ -623,6 +623,34 @@ static void test_client_told_of_a_port_that_is_as_it_was_asks_nothing_again(void
 	assert_int_equal(h.calls, 0);
 }
 
+/* Whoever has asked already needs nothing that has run out here. */
+static void test_client_that_lacks_what_to_look_with_waits_for_the_answers(void **state)
+{
+	static const int wants[] = { -EMFILE, -ENFILE, -ENOMEM };
+	struct rcm_sa_query *query;
+	struct rcm_fake_sent sent;
+	struct heard h = { 0 };
+	uint8_t record[176];
+
+	(void)state;
+	assert_int_equal(ask(1, "disk", &h, &query), 0);
+	sent = rcm_fake_umad_sent();
+	for (unsigned i = 0; i < sizeof(wants) / sizeof(*wants); i++) {
+		rcm_fake_umad.address_ret = wants[i];
+		rcm_sa_umad.look(sa);
+		turn();
+	}
+	rcm_fake_clock_advance(200 * RCM_NS_PER_MS);
+	turn();
+	turn();
+	assert_int_equal(h.calls, 0);
+	rcm_fake_record(7, "disk", record);
+	rcm_fake_umad_answer(&sent, 0, 176, record, sizeof(record));
+	turn();
+	assert_int_equal(h.calls, 1);
+	assert_int_equal(h.status, 0);
+}
+
 /* Between two questions nobody looks at a port. */
 static void test_client_without_questions_looks_at_no_port(void **state)
 {
@@ -660,6 +688,7 @@ int main(void)
 		TEST(test_client_whose_answers_stay_out_sees_by_itself_that_the_port_went_down),
 		TEST(test_client_told_of_another_sm_asks_that_at_once),
 		TEST(test_client_told_of_a_port_that_is_as_it_was_asks_nothing_again),
+		TEST(test_client_that_lacks_what_to_look_with_waits_for_the_answers),
 		TEST(test_client_without_questions_looks_at_no_port),
 		TEST(test_client_gives_the_records_of_the_answer),
 		TEST(test_client_refuses_a_record_that_was_not_asked_for),
