@@ -42,7 +42,7 @@ static size_t gauge_print(const struct rcm_gauge *gauge, char reply[REPLY_ROOM])
 	int len;
 
 	gauge->show(gauge->arg, &s);
-	len = snprintf(reply, REPLY_ROOM, "rai-stats 1\nversion %s\nprogram %s\npid %" PRIu64 "\nstarted %" PRIu64
+	len = snprintf(reply, REPLY_ROOM, "rai-stats 1\nversion %s\nprogram %.64s\npid %" PRIu64 "\nstarted %" PRIu64
 		       "\nresolved %" PRIu64 "\nfailed %" PRIu64 "\ncancelled %" PRIu64 "\nkept_hits %" PRIu64
 		       "\nshared %" PRIu64 "\nlookups %" PRIu64 "\ntimeouts %" PRIu64 "\nsa_queries %" PRIu64
 		       "\nsa_retries %" PRIu64 "\noutstanding %" PRIu64 "\nin_flight %" PRIu64 "\nkept %" PRIu64 "\n",
@@ -74,9 +74,10 @@ static void gauge_asked(struct rcm_source *source, uint32_t events)
 			close(fd);
 			continue;
 		}
-		/* Without a descriptor for it the connection stays, and would wake the loop again at once: who wants to
-		 * know asks in vain from now on, rather than that the process spins. */
-		if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {
+		/* Without a descriptor for it, or where it is forbidden (seccomp(2), an LSM), the connection stays, and
+		 * would wake the loop again at once: who wants to know asks in vain from now on, rather than that the
+		 * process spins. */
+		if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) {
 			rcm_error("stats: %s: nobody is answered any more", strerrordesc_np(errno));
 			rcm_source_remove(source);
 		}
@@ -118,16 +119,15 @@ static int gauge_bind(const char *path)
 
 static int gauge_try(struct rcm_gauge *gauge, struct rcm_loop *loop)
 {
-	const char *directory = secure_getenv("XDG_RUNTIME_DIR");
 	uint64_t pid = (uint64_t)getpid();
 	int ret, fd;
 
-	if (!directory)
-		return -ENOENT;
-	ret = directory_check(directory);
+	if (gauge->wanted < 0)
+		return gauge->wanted;
+	ret = directory_check(gauge->directory);
 	if (ret)
 		return ret;
-	if (!rcm_gauge_path(directory, pid, gauge->path, sizeof(gauge->path)))
+	if (!rcm_gauge_path(gauge->directory, pid, gauge->path, sizeof(gauge->path)))
 		return -ENAMETOOLONG;
 	fd = gauge_bind(gauge->path);
 	if (fd < 0)
@@ -142,12 +142,27 @@ static int gauge_try(struct rcm_gauge *gauge, struct rcm_loop *loop)
 	return 0;
 }
 
+void rcm_gauge_want(struct rcm_gauge *gauge)
+{
+	const char *text = secure_getenv("RAI_STATS"), *directory = secure_getenv("XDG_RUNTIME_DIR");
+
+	gauge->wanted = 0;
+	if (!text || strcmp(text, "1") != 0)
+		return;
+	gauge->wanted = 1;
+	if (!directory)
+		gauge->wanted = -ENOENT;
+	else if (strlen(directory) >= sizeof(gauge->directory))
+		gauge->wanted = -ENAMETOOLONG;
+	else
+		strcpy(gauge->directory, directory);
+}
+
 void rcm_gauge_open(struct rcm_gauge *gauge, struct rcm_loop *loop, rcm_gauge_fn *show, void *arg)
 {
-	const char *wanted = secure_getenv("RAI_STATS");
 	int ret;
 
-	if (!wanted || strcmp(wanted, "1") != 0)
+	if (!gauge->wanted)
 		return;
 	gauge->show = show;
 	gauge->arg = arg;

@@ -17,16 +17,22 @@ struct rcm_gauge {
 	rcm_gauge_fn *show;
 	void *arg;
 	_Atomic(uint64_t) pid;		/* whose socket it is; 0: it isn't open */
-	char path[108];			/* as sun_path */
+	int wanted;			/* 0: not; 1; -errno, why it can't be had */
+	char directory[108];		/* where, */
+	char path[108];			/* and its name; both as sun_path */
 };
 
 /* "DIRECTORY/rai-PID.stats", for a buffer of at least sun_path's size: false where it is too long. Any thread. */
 bool rcm_gauge_path(const char *directory, uint64_t pid, char *path, size_t size);
 
+/* What the environment says of it. Before the loop's thread is started: that one may not look, as the program's may be
+ * changing its environment by then. */
+void rcm_gauge_want(struct rcm_gauge *gauge);
+
 /*
- * Opens it where the environment says so and the directory is this user's alone; else, or where it can't be had,
- * nothing happens, which RAI_LOG tells. Each who connects and is this user, or root, is sent a few lines at once, and
- * the connection is closed: nobody is waited for. The loop's thread.
+ * Opens it where it is wanted and the directory is this user's alone; else, or where it can't be had, nothing happens,
+ * which RAI_LOG tells. Each who connects and is this user, or root, is sent a few lines at once, and the connection is
+ * closed: nobody is waited for. The loop's thread.
  */
 void rcm_gauge_open(struct rcm_gauge *gauge, struct rcm_loop *loop, rcm_gauge_fn *show, void *arg);
 

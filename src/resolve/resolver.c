@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "base/thread.h"
 #include "dns/environment.h"
+#include "resolve/config.h"
 #include "resolve/course.h"
 #include "resolve/flight.h"
 #include "resolve/fork.h"
@@ -202,7 +203,10 @@ static int engine_start_locked(struct rcm_engine *engine) RCM_REQUIRES(&engine->
 	if (atomic_load(&engine->life) == RCM_ENGINE_RUNNING)
 		return 0;
 	engine_leave_parent_locked(engine);
+	/* All on this thread: libc lets no other read the environment while a program's changes it. */
 	ret = rcm_environment_take();
+	rcm_config_get();
+	rcm_gauge_want(&engine->gauge);
 	if (!ret)
 		ret = loop_start(engine);
 	if (!ret)

@@ -2,11 +2,13 @@
 /* The socket on which a process gives its counters out, in a directory made for it. */
 #include "resolve/gauge.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -49,6 +51,7 @@ static int tear_down(void **state)
 
 static void open_it(void)
 {
+	rcm_gauge_want(&gauge);
 	rcm_gauge_open(&gauge, &loop, show, &gauge);
 }
 
@@ -126,6 +129,74 @@ static void test_gauge_answers_so_many_a_turn_and_waits_for_nobody(void **state)
 			close(fds[i]);
 }
 
+/* The program's thread may change it from then on. */
+static void test_gauge_is_where_the_environment_said_before_its_thread_began(void **state)
+{
+	(void)state;
+	rcm_gauge_want(&gauge);
+	unsetenv("RAI_STATS");
+	setenv("XDG_RUNTIME_DIR", "/nonexistent", 1);
+	rcm_gauge_open(&gauge, &loop, show, &gauge);
+	assert_int_equal(strncmp(gauge.path, directory, strlen(directory)), 0);
+	close(ask());
+}
+
+static int accept_errno, accepts;
+
+/* In place of libc's: as seccomp(2) has it refused, where the connection stays in its line. */
+int accept4(int fd, struct sockaddr *address, socklen_t *len, int flags)
+{
+	accepts++;
+	if (accept_errno) {
+		errno = accept_errno;
+		return -1;
+	}
+	return (int)syscall(SYS_accept4, fd, address, len, flags);
+}
+
+static void test_gauge_that_may_not_accept_gives_up_and_does_not_spin(void **state)
+{
+	static const int refusals[] = { EMFILE, EPERM, EACCES, ENOSYS };
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(refusals) / sizeof(*refusals); i++) {
+		int fd;
+
+		open_it();
+		fd = ask();
+		accept_errno = refusals[i];
+		accepts = 0;
+		for (int turns = 0; turns < 3; turns++)
+			assert_int_equal(rcm_loop_turn(&loop, 0), 0);
+		accept_errno = 0;
+		assert_int_equal(accepts, 1);
+		assert_null(gauge.source.loop);
+		close(fd);
+		close(gauge.source.fd);
+	}
+}
+
+static void test_gauge_of_a_program_with_a_long_name_has_all_counters(void **state)
+{
+	char *before = program_invocation_short_name, name[2000], reply[2048];
+	ssize_t len;
+	int fd;
+
+	(void)state;
+	memset(name, 'x', sizeof(name));
+	name[sizeof(name) - 1] = 0;
+	open_it();
+	fd = ask();
+	program_invocation_short_name = name;
+	assert_int_equal(rcm_loop_turn(&loop, 0), 0);
+	program_invocation_short_name = before;
+	len = recv(fd, reply, sizeof(reply) - 1, MSG_DONTWAIT);
+	assert_true(len > 0);
+	reply[len] = 0;
+	assert_non_null(strstr(reply, "\nkept 3\n"));
+	close(fd);
+}
+
 static void test_gauge_is_not_put_where_others_may_write_or_where_there_is_nothing(void **state)
 {
 	(void)state;
@@ -194,6 +265,9 @@ int main(void)
 		IN_DIRECTORY(test_gauge_that_nobody_asked_for_is_not_there),
 		IN_DIRECTORY(test_gauge_is_for_its_user_alone_and_tells_the_counters),
 		IN_DIRECTORY(test_gauge_answers_so_many_a_turn_and_waits_for_nobody),
+		IN_DIRECTORY(test_gauge_is_where_the_environment_said_before_its_thread_began),
+		IN_DIRECTORY(test_gauge_that_may_not_accept_gives_up_and_does_not_spin),
+		IN_DIRECTORY(test_gauge_of_a_program_with_a_long_name_has_all_counters),
 		IN_DIRECTORY(test_gauge_is_not_put_where_others_may_write_or_where_there_is_nothing),
 		IN_DIRECTORY(test_gauge_takes_the_place_of_what_a_killed_process_left),
 		IN_DIRECTORY(test_gauge_of_the_parent_is_left_alone_by_a_child),
