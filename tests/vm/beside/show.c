@@ -76,6 +76,13 @@ static void show_gid(struct text *text, const char *key, const struct world *w, 
 	text_add(text, "%s=%s", key, show_number(w, number));
 }
 
+/* Of the 24 bits that it is told in the upper four are none of it: the other library has one of the link's MAC address
+ * there, where the kernel puts it. */
+static bool has_flow_label(const struct ibv_sa_path_rec *path)
+{
+	return ntohl(path->flow_label) & 0xfffff;
+}
+
 static void show_path(struct text *text, const char *prefix, const struct world *w, const struct ibv_sa_path_rec *path)
 {
 	char key[80];
@@ -85,8 +92,8 @@ static void show_path(struct text *text, const char *prefix, const struct world 
 	snprintf(key, sizeof(key), "%spath.sgid", prefix);
 	show_gid(text, key, w, &path->sgid);
 	text_add(text, "%spath.lids=%u,%u", prefix, ntohs(path->dlid), ntohs(path->slid));
-	text_add(text, "%spath.grh=%d,%u,%u,%u", prefix, path->raw_traffic, ntohl(path->flow_label) ? 1 : 0,
-		 path->hop_limit, path->traffic_class);
+	text_add(text, "%spath.grh=%d,%u,%u,%u", prefix, path->raw_traffic, has_flow_label(path), path->hop_limit,
+		 path->traffic_class);
 	text_add(text, "%spath.reversible=%d", prefix, path->reversible);
 	text_add(text, "%spath.numb=%u", prefix, path->numb_path);
 	text_add(text, "%spath.pkey=%x", prefix, ntohs(path->pkey));
