@@ -161,6 +161,7 @@ pause_process() {
 # The runtime of a sanitizer has to come first of all that is loaded.
 sanitizer_of() { ldd "$1" 2>/dev/null | awk '$1 ~ /^lib(a|t|ub)san\.so/ { print $3 }' | tr '\n' ' '; }
 
+# run_on HOST PROGRAM...: this shell becomes the program, so that a signal to the one is one to the other.
 run_on() {
 	local host=$1 program
 	program=$(command -v -- "$2") || { echo "world: no program $2" >&2; return 127; }
@@ -174,10 +175,8 @@ run_on() {
 		;;
 	esac
 	# umad2sim makes its copy of sysfs in the working directory.
-	(
-		cd "$dir"
-		export SIM_HOST=$host RAI_SIM_LIVE=1 LD_PRELOAD
-		LD_PRELOAD="$(sanitizer_of "$program")$(<"$dir/preload")"
-		exec "$program" "$@"
-	)
+	cd "$dir" || return
+	LD_PRELOAD="$(sanitizer_of "$program")$(<"$dir/preload")"
+	export SIM_HOST=$host RAI_SIM_LIVE=1 LD_PRELOAD
+	exec "$program" "$@"
 }
