@@ -18,6 +18,8 @@
 #include "base/limits.h"
 #include "base/log.h"
 
+#define REST_NS RCM_NS_PER_S
+
 enum { BACKLOG = 8, REPLY_ROOM = 1024 };
 
 bool rcm_gauge_path(const char *directory, uint64_t pid, char *path, size_t size)
@@ -61,6 +63,28 @@ static void gauge_answer(const struct rcm_gauge *gauge, int fd)
 		(void)!send(fd, reply, gauge_print(gauge, reply), MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
+static void gauge_resume(struct rcm_timer *timer)
+{
+	struct rcm_gauge *gauge = rcm_container(timer, struct rcm_gauge, timer);
+	struct rcm_loop *loop = gauge->source.loop;
+
+	if (rcm_source_change(&gauge->source, RCM_READABLE))
+		rcm_timer_start(loop, timer, loop->now + REST_NS, gauge_resume);
+}
+
+/* Without a descriptor for it, or where it is forbidden (seccomp(2), an LSM), a connection stays, and would wake the
+ * loop again at once: who wants to know waits for a while, rather than that the process spins. */
+static void gauge_rest(struct rcm_gauge *gauge, int error)
+{
+	struct rcm_loop *loop = gauge->source.loop;
+
+	rcm_info("stats: %s: nobody is answered for a while", strerrordesc_np(error));
+	if (rcm_source_change(&gauge->source, 0))
+		rcm_source_remove(&gauge->source);
+	else
+		rcm_timer_start(loop, &gauge->timer, loop->now + REST_NS, gauge_resume);
+}
+
 static void gauge_asked(struct rcm_source *source, uint32_t events)
 {
 	struct rcm_gauge *gauge = rcm_container(source, struct rcm_gauge, source);
@@ -69,19 +93,13 @@ static void gauge_asked(struct rcm_source *source, uint32_t events)
 	for (int i = 0; i < RCM_GAUGE_TURN; i++) {
 		int fd = accept4(source->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
-		if (fd >= 0) {
-			gauge_answer(gauge, fd);
-			close(fd);
-			continue;
+		if (fd < 0) {
+			if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
+				gauge_rest(gauge, errno);
+			return;
 		}
-		/* Without a descriptor for it, or where it is forbidden (seccomp(2), an LSM), the connection stays, and
-		 * would wake the loop again at once: who wants to know asks in vain from now on, rather than that the
-		 * process spins. */
-		if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) {
-			rcm_error("stats: %s: nobody is answered any more", strerrordesc_np(errno));
-			rcm_source_remove(source);
-		}
-		return;
+		gauge_answer(gauge, fd);
+		close(fd);
 	}
 }
 
@@ -182,5 +200,6 @@ void rcm_gauge_remove(struct rcm_gauge *gauge)
 void rcm_gauge_abandon(struct rcm_gauge *gauge)
 {
 	gauge->source.loop = NULL;
+	gauge->timer = (struct rcm_timer){ 0 };
 	atomic_store(&gauge->pid, 0);
 }

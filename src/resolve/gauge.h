@@ -8,12 +8,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "loop/loop.h"
+#include "loop/timer.h"
 
 typedef void rcm_gauge_fn(void *arg, struct rai_stats *ret_stats);
 
 struct rcm_gauge {
 	struct rcm_source source;	/* fd of one that isn't open: meaningless */
+	struct rcm_timer timer;		/* until it accepts again */
 	rcm_gauge_fn *show;
 	void *arg;
 	_Atomic(uint64_t) pid;		/* whose socket it is; 0: it isn't open */
