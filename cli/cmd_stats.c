@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <jansson.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -149,6 +150,12 @@ static int reply_take(char *reply, struct process *process)
 	return 0;
 }
 
+/* One that lives may be about to listen; of its number another may have left it, who doesn't matter. */
+static bool process_is_gone(uint64_t pid)
+{
+	return kill((pid_t)pid, 0) < 0 && errno == ESRCH;
+}
+
 /* 0 or -errno. What a process that was killed has left is removed. */
 static int process_ask(const struct stats *stats, uint64_t pid, struct process *ret_process)
 {
@@ -165,7 +172,7 @@ static int process_ask(const struct stats *stats, uint64_t pid, struct process *
 		return -errno;
 	rc = connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0 ? -errno : reply_read(fd, reply);
 	close(fd);
-	if (rc == -ECONNREFUSED)
+	if (rc == -ECONNREFUSED && process_is_gone(pid))
 		unlink(address.sun_path);
 	return rc < 0 ? rc : reply_take(reply, ret_process);
 }
