@@ -117,13 +117,16 @@ void rcm_ucma_qp_attr_decode(const struct ib_uverbs_qp_attr *from, struct ibv_qp
 	*ret_mask = (int)from->qp_attr_mask;
 }
 
+/* A selector of path records. */
+enum { PATH_EXACTLY = 2 };
+
 void rcm_ucma_path_decode(const struct ibv_path_data *data, struct ibv_sa_path_rec *ret_path)
 {
 	const struct ibv_path_record *from = &data->path;
 	uint32_t flow = be32toh(from->flowlabel_hoplimit);
 	uint16_t qos_sl = be16toh(from->qosclass_sl);
 
-	/* IBTA 15.2.5.16: selectors are the two high bits of the byte they share. */
+	/* IBTA 15.2.5.16: the high two bits of these are a selector. What a path has is exact, whatever they are. */
 	*ret_path = (struct ibv_sa_path_rec){
 		.dgid = from->dgid,
 		.sgid = from->sgid,
@@ -136,11 +139,11 @@ void rcm_ucma_path_decode(const struct ibv_path_data *data, struct ibv_sa_path_r
 		.numb_path = 1,
 		.pkey = from->pkey,
 		.sl = qos_sl & 0xf,
-		.mtu_selector = from->mtu >> 6,
+		.mtu_selector = PATH_EXACTLY,
 		.mtu = from->mtu & 0x3f,
-		.rate_selector = from->rate >> 6,
+		.rate_selector = PATH_EXACTLY,
 		.rate = from->rate & 0x3f,
-		.packet_life_time_selector = from->packetlifetime >> 6,
+		.packet_life_time_selector = PATH_EXACTLY,
 		.packet_life_time = from->packetlifetime & 0x3f,
 		.preference = (uint8_t)data->flags,
 	};

@@ -127,7 +127,7 @@ static void test_qp_attr_every_field_is_taken_over(void **state)
 	assert_true(a.alt_port_num == 24 && a.alt_timeout == 25);
 }
 
-static void test_path_record_packed_fields_are_taken_apart(void **state)
+static void test_path_record_packed_fields_are_taken_apart_and_exact(void **state)
 {
 	const struct ibv_path_data from = { .flags = 0x2b, .path = {
 		.dgid.raw = { 0xfe, 0x80 }, .sgid.raw = { 0xfe, 0x81 }, .dlid = htobe16(5), .slid = htobe16(6),
@@ -144,8 +144,8 @@ static void test_path_record_packed_fields_are_taken_apart(void **state)
 	assert_true(path.dlid == htobe16(5) && path.slid == htobe16(6) && path.pkey == htobe16(0x8001));
 	assert_true(path.flow_label == htobe32(0xabcde) && path.hop_limit == 0x40 && path.traffic_class == 7);
 	assert_true(path.reversible == 1 && path.numb_path == 1 && path.sl == 4);
-	assert_true(path.mtu_selector == 2 && path.mtu == 4 && path.rate_selector == 1 && path.rate == 3);
-	assert_true(path.packet_life_time_selector == 3 && path.packet_life_time == 18 && path.preference == 0x2b);
+	assert_true(path.mtu_selector == 2 && path.mtu == 4 && path.rate_selector == 2 && path.rate == 3);
+	assert_true(path.packet_life_time_selector == 2 && path.packet_life_time == 18 && path.preference == 0x2b);
 }
 
 int main(void)
@@ -157,7 +157,7 @@ int main(void)
 		cmocka_unit_test(test_event_without_private_data_has_null),
 		cmocka_unit_test(test_event_ud_parameters_carry_address_of_peer),
 		cmocka_unit_test(test_qp_attr_every_field_is_taken_over),
-		cmocka_unit_test(test_path_record_packed_fields_are_taken_apart),
+		cmocka_unit_test(test_path_record_packed_fields_are_taken_apart_and_exact),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
