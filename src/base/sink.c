@@ -174,15 +174,12 @@ int rcm_sink_choose(const char *text, struct rcm_sink *ret_sink)
 	} else if (*text == '/') {
 		sink.kind = RCM_SINK_FILE;
 		fd = sink_open_file(&sink);
-		/* A FIFO may be read later. */
-		if (fd == -ENXIO) {
-			*ret_sink = sink;
-			return 0;
-		}
 	}
-	if (fd < 0)
+	/* A FIFO may be read later, and a descriptor be had. */
+	if (fd < 0 && fd != -ENXIO && !rcm_is_want(fd))
 		return fd;
-	close(fd);
+	if (fd >= 0)
+		close(fd);
 	*ret_sink = sink;
 	return 0;
 }

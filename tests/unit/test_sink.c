@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -207,6 +208,23 @@ static void test_sink_fifo_that_nobody_reads_is_not_waited_for(void **state)
 	close(fd);
 }
 
+static void test_sink_without_a_descriptor_is_chosen_and_used_when_there_is_one(void **state)
+{
+	static const struct rcm_sink unchosen;
+	struct rlimit before, none;
+
+	(void)state;
+	sink = unchosen;
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	none = (struct rlimit){ .rlim_max = before.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	assert_int_equal(rcm_sink_choose(path, &sink), 0);
+	assert_int_equal(put("lost\n"), -EMFILE);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	assert_int_equal(put("one\n"), 0);
+	assert_non_null(strstr(contents(), "one"));
+}
+
 static void test_sink_full_disk_loses_the_line(void **state)
 {
 	(void)state;
@@ -264,6 +282,7 @@ int main(void)
 		SINK_TEST(test_sink_file_leaves_no_descriptor),
 		SINK_TEST(test_sink_that_is_a_link_or_no_path_is_refused),
 		SINK_TEST(test_sink_fifo_that_nobody_reads_is_not_waited_for),
+		SINK_TEST(test_sink_without_a_descriptor_is_chosen_and_used_when_there_is_one),
 		SINK_TEST(test_sink_full_disk_loses_the_line),
 		SINK_TEST(test_sink_journal_gets_fields_and_is_not_waited_for),
 	};
