@@ -157,6 +157,9 @@ static int gauge_try(struct rcm_gauge *gauge, struct rcm_loop *loop)
 		return ret;
 	}
 	atomic_store(&gauge->pid, pid);
+	/* The process's end may have come between. */
+	if (atomic_load(&gauge->over))
+		rcm_gauge_remove(gauge);
 	return 0;
 }
 
@@ -180,7 +183,7 @@ void rcm_gauge_open(struct rcm_gauge *gauge, struct rcm_loop *loop, rcm_gauge_fn
 {
 	int ret;
 
-	if (!gauge->wanted)
+	if (!gauge->wanted || atomic_load(&gauge->over))
 		return;
 	gauge->show = show;
 	gauge->arg = arg;
@@ -191,8 +194,10 @@ void rcm_gauge_open(struct rcm_gauge *gauge, struct rcm_loop *loop, rcm_gauge_fn
 
 void rcm_gauge_remove(struct rcm_gauge *gauge)
 {
-	uint64_t pid = atomic_load(&gauge->pid);
+	uint64_t pid;
 
+	atomic_store(&gauge->over, true);
+	pid = atomic_load(&gauge->pid);
 	if (pid && pid == (uint64_t)getpid())
 		unlink(gauge->path);
 }

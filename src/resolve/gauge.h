@@ -17,6 +17,7 @@ struct rcm_gauge {
 	struct rcm_timer timer;		/* until it accepts again */
 	rcm_gauge_fn *show;
 	void *arg;
+	atomic_bool over;		/* the process ends: no name is to be left any more */
 	_Atomic(uint64_t) pid;		/* whose socket it is; 0: it isn't open */
 	int wanted;			/* 0: not; 1; -errno, why it can't be had */
 	char directory[108];		/* where, */

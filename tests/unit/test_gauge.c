@@ -250,6 +250,16 @@ static void test_gauge_of_the_parent_is_left_alone_by_a_child(void **state)
 	assert_int_equal(access(gauge.path, F_OK), -1);
 }
 
+/* exit(3) may come while the thread begins. */
+static void test_gauge_of_a_process_that_ends_is_not_opened_any_more(void **state)
+{
+	(void)state;
+	rcm_gauge_remove(&gauge);
+	open_it();
+	assert_null(gauge.source.loop);
+	assert_int_equal(gauge.pid, 0);
+}
+
 static void test_gauge_path_that_is_too_long_is_refused(void **state)
 {
 	char long_one[120], path[sizeof(gauge.path)];
@@ -276,6 +286,7 @@ int main(void)
 		IN_DIRECTORY(test_gauge_is_not_put_where_others_may_write_or_where_there_is_nothing),
 		IN_DIRECTORY(test_gauge_takes_the_place_of_what_a_killed_process_left),
 		IN_DIRECTORY(test_gauge_of_the_parent_is_left_alone_by_a_child),
+		IN_DIRECTORY(test_gauge_of_a_process_that_ends_is_not_opened_any_more),
 		cmocka_unit_test(test_gauge_path_that_is_too_long_is_refused),
 	};
 
