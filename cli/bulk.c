@@ -321,6 +321,12 @@ static int read_lines(struct course *course)
 			rc = 0;
 			continue;
 		}
+		if (rc == -EILSEQ) {
+			fprintf(stderr, "rai resolve: line %u: a NUL in it\n", course->lines.number);
+			course->wrong++;
+			rc = 0;
+			continue;
+		}
 		if (rc != 1)
 			return rc == 0 ? 1 : rc;
 		rc = 0;

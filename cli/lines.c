@@ -81,6 +81,8 @@ int cli_lines_next(struct cli_lines *lines, char **ret_line)
 		lines->number++;
 		if (len > CLI_LINE_MAX)
 			return -EMSGSIZE;
+		if (memchr(line, 0, len))
+			return -EILSEQ;
 		line[len] = 0;
 		*ret_line = line;
 		return 1;

@@ -22,6 +22,6 @@ void cli_lines_close(struct cli_lines *lines);
 
 /*
  * The next line without its end, valid until the next call: 1; 0: none is there yet, poll fd; -EPIPE: no more comes;
- * -EMSGSIZE: one is too long, and gone by; other -errno.
+ * -EMSGSIZE: one is too long, and gone by; -EILSEQ: one has a NUL in it, and is, too; other -errno.
  */
 int cli_lines_next(struct cli_lines *lines, char **ret_line);

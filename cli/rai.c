@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The rai command: finds the verb and hands over to it. */
 #include <argp.h>
+#include <fcntl.h>
 #include <rdma/rai.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli.h"
 #include "environment.h"
@@ -129,6 +131,15 @@ static char *help_verbs(int key, const char *text, void *input)
 	return help;
 }
 
+/* Where stdin, stdout or stderr is closed, a descriptor that is opened later would take its place, and be read from or
+ * written to. What takes it here can be neither, and is no command's of rai run. */
+static void keep_places(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/", O_PATH | O_CLOEXEC) != fd)
+			_exit(CLI_FAILED);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct argp argp = {
@@ -141,6 +152,7 @@ int main(int argc, char **argv)
 	struct choice choice = { 0 };
 	char name[32], own[] = "rai";
 
+	keep_places();
 	argp_err_exit_status = CLI_USAGE;
 	/* getopt names the path otherwise, and argp the file. */
 	if (argc > 0)

@@ -93,6 +93,17 @@ static void test_line_too_long_is_gone_by_once(void **state)
 	assert_int_equal(cli_lines_next(&lines, &line), -EPIPE);
 }
 
+static void test_line_with_a_nul_is_gone_by(void **state)
+{
+	static const char text[] = "one\0two\nnext\n";
+	char *line;
+
+	(void)state;
+	assert_int_equal(write(ends[1], text, sizeof(text) - 1), sizeof(text) - 1);
+	assert_int_equal(cli_lines_next(&lines, &line), -EILSEQ);
+	next_is("next", 2);
+}
+
 static void test_line_of_the_longest_length_is_taken(void **state)
 {
 	char text[CLI_LINE_MAX + 2];
@@ -168,6 +179,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_lines_in_pieces_are_given_when_they_end, open_pipe, close_pipe),
 		cmocka_unit_test_setup_teardown(test_line_too_long_is_gone_by_once, open_pipe, close_pipe),
+		cmocka_unit_test_setup_teardown(test_line_with_a_nul_is_gone_by, open_pipe, close_pipe),
 		cmocka_unit_test_setup_teardown(test_line_of_the_longest_length_is_taken, open_pipe, close_pipe),
 		cmocka_unit_test_setup_teardown(test_many_lines_are_all_given, open_pipe, close_pipe),
 		cmocka_unit_test(test_percentile_is_the_value_that_so_many_do_not_exceed),
