@@ -161,10 +161,14 @@ pause_process() {
 # The runtime of a sanitizer has to come first of all that is loaded.
 sanitizer_of() { ldd "$1" 2>/dev/null | awk '$1 ~ /^lib(a|t|ub)san\.so/ { print $3 }' | tr '\n' ' '; }
 
+# host_known NAME: ends the script where the world has no such host, of which the simulator says nothing.
+host_known() { grep -qF "\"$1\"" "$dir/net.topo" || { echo "world: no host $1" >&2; exit 2; }; }
+
 # run_on HOST PROGRAM...: this shell becomes the program, so that a signal to the one is one to the other.
 run_on() {
 	local host=$1 program
-	program=$(command -v -- "$2") || { echo "world: no program $2" >&2; return 127; }
+	host_known "$host"
+	program=$(type -P -- "$2") || { echo "world: no program $2" >&2; return 127; }
 	program=$(realpath -- "$program")
 	shift 2
 	case ${TSAN_OPTIONS-} in
