@@ -175,15 +175,15 @@ int rai_service_list(struct rdma_cm_id *id, const struct rai_service_filter *fil
 
 /*
  * Removes a record from the SA of the port that id is bound to, whosever it is, if that SA lets this port: the one of
- * record's id, gid and pkey; nothing else of record counts. Asked with a ServiceKey of zeros: OpenSM looks at no key,
- * and lets any port remove any record. It is a resolution of id's, as above. A publisher that still runs sets its
- * record again.
+ * record's id, gid and pkey; of the rest of record only the reserved fields count. Asked with a ServiceKey of zeros:
+ * OpenSM looks at no key, and lets any port remove any record. It is a resolution of id's, as above. A publisher that
+ * still runs sets its record again.
  *
  * 0, and one RAI_EVENT_SERVICE follows, param.arg 0. Statuses: 0, it is gone; -ENOENT, the SA shows no such record;
  * -EIO, refused: the text has the SA's status; -ECANCELED; -EBUSY, -ETIMEDOUT, -ENETDOWN, -ENODEV, -EACCES, -ENOMEM.
  *
- * -1 and errno: EINVAL (a NULL; id or GID of 0; id bound to no device), ENOTSUP (also a synchronous id), EACCES (no
- * access to the umad device), and the others of rai_service_list(). Any thread.
+ * -1 and errno: EINVAL (a NULL; id or GID of 0; a reserved field; id bound to no device), ENOTSUP (also a synchronous
+ * id), EACCES (no access to the umad device), and the others of rai_service_list(). Any thread.
  */
 int rai_service_remove(struct rdma_cm_id *id, const struct rai_service_record *record);
 
@@ -245,6 +245,7 @@ struct rai_step {
 struct rai_watcher {
 	void (*step)(void *arg, const struct rai_step *step);
 	void *arg;
+	uint64_t reserved[2];	/* 0 */
 };
 
 /*
@@ -252,7 +253,7 @@ struct rai_watcher {
  * made, but for those of several threads at once. It is called on the library's thread or a caller's, which waits for
  * it: it must return soon, and neither call this library nor fork. *watcher is not copied and must live on, also after
  * rai_watch_steps(NULL), by which nobody is told any more, as a call may be under way. A child of a fork has its
- * parent's watcher. errno: EINVAL (no step), EBUSY (another watches). Any thread.
+ * parent's watcher. errno: EINVAL (no step; a reserved field), EBUSY (another watches). Any thread.
  */
 int rai_watch_steps(const struct rai_watcher *watcher);
 

@@ -20,7 +20,7 @@ static void watch_told(const void *by, uint64_t at, enum rcm_tell_kind kind, uns
 
 int rai_watch_steps(const struct rai_watcher *watcher)
 {
-	if (watcher && !watcher->step)
+	if (watcher && (!watcher->step || watcher->reserved[0] || watcher->reserved[1]))
 		return rcm_result(-EINVAL);
 	return rcm_result(rcm_tell_watch(watch_told, watcher));
 }

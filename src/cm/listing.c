@@ -57,7 +57,8 @@ int rcm_listing_remove(struct rcm_id *id, const struct rai_service_record *recor
 	int ret;
 
 	memcpy(listing.gid.raw, record->gid, sizeof(listing.gid.raw));
-	if (!record->id || !memcmp(record->gid, any.gid, sizeof(any.gid)))
+	if (!record->id || !memcmp(record->gid, any.gid, sizeof(any.gid)) || record->reserved16 ||
+	    memcmp(record->reserved, any.reserved, sizeof(any.reserved)) != 0)
 		return -EINVAL;
 	if (rcm_id_is_sync(id))
 		return -ENOTSUP;

@@ -57,12 +57,15 @@ static int forget(void **state)
 
 static void test_watcher_without_a_function_is_refused_and_a_second_one_is_busy(void **state)
 {
-	const struct rai_watcher none = { .arg = &told };
+	const struct rai_watcher none = { .arg = &told }, later = { .step = take, .reserved = { [1] = 1 } };
 	static struct rai_watcher other = { .step = take };
 
 	(void)state;
 	errno = 0;
 	assert_int_equal(rai_watch_steps(&none), -1);
+	assert_int_equal(errno, EINVAL);
+	errno = 0;
+	assert_int_equal(rai_watch_steps(&later), -1);
 	assert_int_equal(errno, EINVAL);
 	assert_int_equal(rai_watch_steps(&watcher), 0);
 	errno = 0;

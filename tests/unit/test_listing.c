@@ -144,6 +144,17 @@ static void test_removal_cancelled_is_told_as_a_service(void **state)
 	get(RAI_EVENT_SERVICE, -ECANCELED, 0);
 }
 
+static void test_removal_of_a_record_with_a_reserved_field_is_einval(void **state)
+{
+	struct rai_service_record record = { .id = 7, .gid = { 0xfe, [15] = 9 }, .reserved = { [3] = 1 } };
+
+	(void)state;
+	bind_to(1);
+	assert_int_equal(rcm_listing_remove(id, &record), -EINVAL);
+	record = (struct rai_service_record){ .id = 7, .gid = { 0xfe, [15] = 9 }, .reserved16 = 1 };
+	assert_int_equal(rcm_listing_remove(id, &record), -EINVAL);
+}
+
 static void test_listing_at_a_port_without_an_sa_is_enotsup(void **state)
 {
 	const struct rai_service_record record = { .id = 7, .gid = { 0xfe, [15] = 9 } };
@@ -181,6 +192,7 @@ int main(void)
 		T(test_listing_asks_for_what_the_filter_has),
 		T(test_removal_asks_for_the_record_and_is_told_as_a_service),
 		T(test_removal_cancelled_is_told_as_a_service),
+		T(test_removal_of_a_record_with_a_reserved_field_is_einval),
 		T(test_listing_at_a_port_without_an_sa_is_enotsup),
 		T(test_removal_where_umad_may_not_be_used_is_eacces),
 		T(test_removal_by_a_synchronous_id_is_enotsup),
