@@ -81,6 +81,11 @@ static void stop_reader(int status, void *arg)
 	}
 	atomic_store(&stopping, true);
 	pthread_join(reader, NULL);
+	/*
+	 * umad2sim's handler waits for its receiver with its lock held, for which that thread waits where a packet comes
+	 * just then: what was asked for last is given the time to come before.
+	 */
+	usleep(20000);
 }
 
 static int start_reader(void)
