@@ -48,6 +48,9 @@
 #!
 #! Where ibacm runs, librdmacm asks it too, and puts its AF_IB result before those of IP. Ours asks nobody but the host's
 #! sources of names: a server that is bound to an IP address refuses a client that comes by AF_IB.
+#!
+#! rdma-core's Python package, pyverbs, runs on the library unchanged, and passes rdma-core's own tests of its connection
+#! manager (`tests/vm/run pyverbs`).
 
 A4=10.2.0.1 A6=fd02::1
 
