@@ -161,7 +161,7 @@ static void item_print(struct course *course, struct item *item)
 			cli_tally_wipe(&course->tally);
 		item_report(course, item, &report);
 		if (course->bulk->json)
-			cli_print_json(stdout, &report);
+			cli_print_json(&report, 0);
 		else
 			print_line(course, item, words);
 	}
@@ -337,6 +337,11 @@ static int read_lines(struct course *course)
 	return rc;
 }
 
+static const char *name_of_input(const struct cli_bulk *bulk)
+{
+	return strcmp(bulk->file, "-") == 0 ? "the standard input" : bulk->file;
+}
+
 /* How much of a file was read, less what is still under way. */
 static double share_done(const struct course *course)
 {
@@ -396,8 +401,8 @@ static int wait_for(struct course *course, bool want_line, int timeout_ms)
 	return 0;
 }
 
-/* 0, or -errno. */
-static int course_run(struct course *course)
+/* 0, or -errno, and *ret_step says what failed. */
+static int course_run(struct course *course, const char **ret_step)
 {
 	bool reading = course->lines.fd >= 0 || course->bulk->file;
 	int rc = 0, timeout_ms;
@@ -406,14 +411,16 @@ static int course_run(struct course *course)
 	while (!course->signal) {
 		int more = reading ? read_lines(course) : -EPIPE;
 
-		if (more < 0 && more != -EPIPE)
+		if (more < 0 && more != -EPIPE) {
+			*ret_step = name_of_input(course->bulk);
 			return more;
+		}
 		reading = reading && more != -EPIPE;
 		ask_again(course);
 		print_answered(course, course->bulk->unordered);
 		if (fflush(stdout) != 0)
-			return -errno;
-		if (!reading && !course->bulk->watch_ms && course->count == 0)
+			return 0;	/* told at the end of the process */
+		if (!reading && course->count == 0)
 			return 0;
 		timeout_ms = round_wait(course, reading);
 		course->tally.share = share_done(course);
@@ -430,27 +437,10 @@ static int course_run(struct course *course)
 	/* What came is printed; what didn't isn't waited for. */
 	take_answers(course);
 	print_answered(course, true);
-	return fflush(stdout) == 0 ? 0 : -errno;
+	return 0;
 }
 
 /* ---- Beginning and end ---- */
-
-static int signals_open(void)
-{
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigprocmask(SIG_BLOCK, &set, NULL);
-	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-}
-
-static int bulk_fail(const char *what, int error)
-{
-	fprintf(stderr, "rai resolve: %s: %s\n", what, strerror(error));
-	return CLI_FAILED;
-}
 
 static int course_verdict(const struct course *course)
 {
@@ -472,14 +462,14 @@ static int course_open(struct course *course, const char **ret_step)
 	int rc = 0;
 
 	*ret_step = "waiting for signals";
-	course->signals = signals_open();
+	course->signals = cli_signals_open();
 	if (course->signals < 0)
 		return -errno;
 	*ret_step = "opening an event channel";
 	course->channel = rdma_create_event_channel();
 	if (!course->channel || fcntl(course->channel->fd, F_SETFL, O_NONBLOCK) < 0)
 		return -errno;
-	*ret_step = course->bulk->file ? course->bulk->file : "beginning";
+	*ret_step = course->bulk->file ? name_of_input(course->bulk) : "beginning";
 	if (course->bulk->file)
 		return cli_lines_open(&course->lines, course->bulk->file);
 	item = calloc(1, sizeof(*item));
@@ -500,20 +490,22 @@ int cli_bulk(const struct cli_bulk *bulk)
 	int rc;
 
 	if (!course)
-		return bulk_fail(step, ENOMEM);
+		return cli_fail(step, strerror(ENOMEM), CLI_FAILED);
 	course->bulk = bulk;
 	course->lines.fd = course->signals = -1;
 	TAILQ_INIT(&course->items);
 	cli_tally_begin(&course->tally, bulk->sa ? "service" : "name");
 	rc = course_open(course, &step);
 	if (rc == 0) {
-		step = "asking and printing";
-		rc = course_run(course);
-		if (bulk->file && !bulk->watch_ms)
-			cli_tally_print(&course->tally, stderr);
+		step = "asking";
+		rc = course_run(course, &step);
 	}
 	cli_tally_wipe(&course->tally);
-	status = rc < 0 ? bulk_fail(step, -rc) : course_verdict(course);
+	status = rc < 0 ? cli_fail(step, strerror(-rc), CLI_FAILED) : course_verdict(course);
+	if (bulk->watch_ms && rc == 0 && !course->signal && course->count == 0)
+		status = cli_fail(name_of_input(bulk), "nothing to watch is in it", CLI_USAGE);
+	else if (bulk->file && rc == 0 && !bulk->watch_ms)
+		cli_tally_print(&course->tally, stderr);
 	while ((item = TAILQ_FIRST(&course->items)))
 		item_free(course, item);
 	rdma_destroy_event_channel(course->channel);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* rai doctor: looks at what RDMA programs and names need of this host, and says what mends the rest. */
-#include <argp.h>
 #include <errno.h>
 #include <jansson.h>
 #include <limits.h>
@@ -9,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "ask.h"
@@ -18,6 +16,7 @@
 #include "links.h"
 #include "loader.h"
 #include "nameserver.h"
+#include "out.h"
 #include "read.h"
 #include "screen.h"
 
@@ -33,32 +32,6 @@ struct doctor {
 	struct cli_link *links;
 	size_t count;
 };
-
-static const struct argp_option options[] = {
-	{ "json", 'j', NULL, 0, "Print one JSON object", 0 }, CLI_OPTION_HELP, { 0 }
-};
-
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-	struct doctor *doctor = state->input;
-
-	switch (key) {
-	case ARGP_KEY_INIT:
-		cli_check_options(state, options, true);
-		return 0;
-	case 'j':
-		doctor->json = true;
-		return 0;
-	case 'h':
-		cli_help(state);
-		return 0;
-	case ARGP_KEY_ARG:
-		argp_error(state, "it takes no argument: '%s'", arg);
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
 
 static const char *const verdicts[] = { "ok", "warning", "failed" };
 
@@ -155,14 +128,6 @@ static void check_devices(struct doctor *doctor)
 	}
 }
 
-static int64_t now_us(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
-}
-
 /* A question as programs ask it; the status says how it went. */
 static int ask(const char *node, const char *service, const struct cli_port *port, char *text, size_t size,
 	       int64_t *ret_us)
@@ -174,7 +139,7 @@ static int ask(const char *node, const char *service, const struct cli_port *por
 	};
 	struct cli_answer answer = { 0 };
 	const char *step;
-	int64_t start = now_us();
+	int64_t start = cli_now_us();
 	int rc = cli_ask(&question, &answer, &step);
 
 	if (rc < 0)
@@ -183,7 +148,7 @@ static int ask(const char *node, const char *service, const struct cli_port *por
 		snprintf(text, size, "%s", answer.text);
 	rc = rc < 0 ? rc : answer.status;
 	cli_answers_free(&answer, 1);
-	*ret_us = now_us() - start;
+	*ret_us = cli_now_us() - start;
 	return rc;
 }
 
@@ -268,49 +233,39 @@ static void check_names(struct doctor *doctor)
 	tell(doctor, "names", &finding);
 }
 
-static void summary(const struct doctor *doctor)
+static int summary(const struct doctor *doctor)
 {
+	int status = doctor->counts[CLI_BAD] ? CLI_NOT_FOUND : CLI_FOUND;
 	json_t *json;
 
 	if (!doctor->json) {
 		printf("%u ok, %u warnings, %u failed\n", doctor->counts[CLI_OK], doctor->counts[CLI_WARNING],
 		       doctor->counts[CLI_BAD]);
-		return;
+		return status;
 	}
 	json = json_pack("{s:i, s:s, s:i, s:i, s:i, s:O}", "version", CLI_JSON_VERSION,
 			 "library_version", rai_version(), "ok", (int)doctor->counts[CLI_OK],
 			 "warnings", (int)doctor->counts[CLI_WARNING],
 			 "failed", (int)doctor->counts[CLI_BAD], "checks", doctor->checks);
-	json_dumpf(json, stdout, JSON_INDENT(2));
-	putchar('\n');
-	json_decref(json);
-}
-
-static int doctor_fail(const char *what)
-{
-	fprintf(stderr, "rai doctor: %s: %s\n", what, strerror(errno));
-	return CLI_FAILED;
+	return cli_print_object(json, JSON_INDENT(2), status);
 }
 
 int cli_doctor(int argc, char **argv)
 {
-	static const struct argp argp = {
-		.options = options,
-		.parser = parse,
-		.doc = "Look at what RDMA programs and names need of this host: the library, kernel modules, device "
-		       "nodes, locked memory, ports and their SA, name servers. Each line is OK, WARNING or FAILED, "
-		       "with what mends it. Nothing is changed.\v"
-		       "Exit status: 0 nothing failed, 1 something did, 2 wrong usage, 3 it could not look.",
-	};
+	static const char doc[] =
+		"Look at what RDMA programs and names need of this host: the library, kernel modules, device nodes, "
+		"locked memory, ports and their SA, name servers. Each line is OK, WARNING or FAILED, with what mends "
+		"it. Nothing is changed.\v"
+		"Exit status: 0 nothing failed, 1 something did, 2 wrong usage, 3 it could not look.";
 	struct doctor doctor = { 0 };
 	int status = CLI_FAILED;
 
-	if (argp_parse(&argp, argc, argv, 0, NULL, &doctor))
+	if (!cli_read_json_only(argc, argv, doc, &doctor.json))
 		return CLI_FAILED;
 	doctor.links = calloc(CLI_LINKS_MAX, sizeof(*doctor.links));
 	doctor.checks = json_array();
 	if (!doctor.links || !doctor.checks || setenv("RAI_DEVICELESS", "1", 0) < 0) {
-		status = doctor_fail("beginning");
+		status = cli_fail("beginning", strerror(errno), CLI_FAILED);
 		goto out;
 	}
 	doctor.count = cli_links_read("/sys", doctor.links, CLI_LINKS_MAX);
@@ -319,10 +274,7 @@ int cli_doctor(int argc, char **argv)
 	for (size_t i = 0; i < doctor.count; i++)
 		check_port(&doctor, &doctor.links[i]);
 	check_names(&doctor);
-	summary(&doctor);
-	status = doctor.counts[CLI_BAD] ? CLI_NOT_FOUND : CLI_FOUND;
-	if (fflush(stdout) != 0)
-		status = doctor_fail("printing");
+	status = summary(&doctor);
 out:
 	json_decref(doctor.checks);
 	free(doctor.links);

@@ -11,11 +11,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "ask.h"
 #include "cli.h"
 #include "links.h"
+#include "out.h"
 #include "read.h"
 #include "screen.h"
 #include "steps.h"
@@ -72,9 +72,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		e->port = cli_read_word(state, "PORT", arg, NODE_MAX);
 		return 0;
 	case 'f':
-		e->family = strcmp(arg, "inet") == 0 ? AF_INET : strcmp(arg, "inet6") == 0 ? AF_INET6 : -1;
-		if (e->family < 0)
-			argp_error(state, "no such family: '%s' (inet or inet6)", arg);
+		e->family = cli_read_family(state, arg, false);
 		return 0;
 	case 't':
 		e->timeout_ms = cli_read_duration(state, arg);
@@ -100,12 +98,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
-}
-
-static int explain_fail(const char *what, const char *why, enum cli_exit status)
-{
-	fprintf(stderr, "rai explain: %s: %s\n", what, why);
-	return status;
 }
 
 /* ---- Which RDMA device leads to a result ---- */
@@ -268,7 +260,7 @@ static json_t *json_results(const struct explain *e, const struct cli_answer *an
 	return results;
 }
 
-static void print_json(const struct explain *e, const struct cli_answer *answers, size_t count)
+static int print_json(const struct explain *e, const struct cli_answer *answers, size_t count, int status)
 {
 	json_t *failures = json_array(), *json;
 
@@ -281,42 +273,10 @@ static void print_json(const struct explain *e, const struct cli_answer *answers
 			 "service", e->sa ? e->sa : e->service, "sa", e->sa != NULL, "time_us", (json_int_t)e->took_us,
 			 "steps", cli_steps_json(e->steps), "results", json_results(e, answers, count),
 			 "failures", failures);
-	json_dumpf(json, stdout, JSON_INDENT(2));
-	putchar('\n');
-	json_decref(json);
+	return cli_print_object(json, JSON_INDENT(2), status);
 }
 
 /* ---- Asking ---- */
-
-static int64_t now_us(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
-}
-
-/* Which ports to ask through: how many, or minus the exit status. */
-static int choose_ports(const struct explain *e, struct cli_port ports[CLI_PORTS_MAX])
-{
-	char why[CLI_PORTS_WORDS];
-	int rc;
-
-	if (!e->port) {
-		rc = cli_ports_active(ports, CLI_PORTS_MAX);
-		return rc > 0 ? rc : -explain_fail(e->sa, "this host has no active InfiniBand port; see rai doctor",
-						   CLI_FAILED);
-	}
-	rc = cli_port_find(e->port, ports);
-	if (rc == 0)
-		return 1;
-	if (rc == -EINVAL)
-		return -explain_fail(e->port, "neither DEVICE/PORT nor a GID", CLI_USAGE);
-	if (rc == -EPROTOTYPE)
-		return -explain_fail(e->port, "not an InfiniBand port: no SA to ask", CLI_FAILED);
-	cli_ports_words(why, sizeof(why));
-	return -explain_fail(e->port, why, CLI_FAILED);
-}
 
 static enum cli_exit verdict(const struct cli_answer *answers, size_t count)
 {
@@ -335,6 +295,7 @@ static int explain(struct explain *e)
 {
 	struct cli_answer answers[CLI_PORTS_MAX] = { 0 };
 	struct cli_port ports[CLI_PORTS_MAX];
+	char why[CLI_PORTS_WORDS];
 	struct cli_question question = {
 		.node = e->node, .service = e->sa ? e->sa : e->service, .places = 1,
 		.deadline_ms = e->has_timeout ? &e->timeout_ms : NULL,
@@ -345,28 +306,28 @@ static int explain(struct explain *e)
 	int rc;
 
 	if (e->sa) {
-		rc = choose_ports(e, ports);
+		rc = cli_ports_choose(e->port, ports, why);
 		if (rc < 0)
-			return -rc;
+			return cli_fail(e->port ? e->port : e->sa, why, rc == -EINVAL ? CLI_USAGE : CLI_FAILED);
 		question.ports = ports;
 		question.places = (size_t)rc;
 	}
 	e->steps = cli_steps_watch();
 	if (!e->steps)
-		return explain_fail("watching the steps", strerror(errno), CLI_FAILED);
-	start = now_us();
+		return cli_fail("watching the steps", strerror(errno), CLI_FAILED);
+	start = cli_now_us();
 	rc = cli_ask(&question, answers, &step);
-	e->took_us = now_us() - start;
+	e->took_us = cli_now_us() - start;
 	cli_steps_end();
 	if (rc < 0)
-		return explain_fail(step, strerror(-rc), CLI_FAILED);
+		return cli_fail(step, strerror(-rc), CLI_FAILED);
+	rc = (int)verdict(answers, question.places);
 	if (e->json)
-		print_json(e, answers, question.places);
+		rc = print_json(e, answers, question.places, rc);
 	else
 		print_tree(e, answers, question.places);
-	rc = (int)verdict(answers, question.places);
 	cli_answers_free(answers, question.places);
-	return fflush(stdout) == 0 ? rc : explain_fail("printing", strerror(errno), CLI_FAILED);
+	return rc;
 }
 
 int cli_explain(int argc, char **argv)
@@ -387,10 +348,10 @@ int cli_explain(int argc, char **argv)
 		return CLI_FAILED;
 	setlocale(LC_CTYPE, "");	/* whether the terminal knows lines */
 	if (setenv("RAI_DEVICELESS", "1", 0) < 0)
-		return explain_fail("environment", strerror(errno), CLI_FAILED);
+		return cli_fail("environment", strerror(errno), CLI_FAILED);
 	e.links = calloc(CLI_LINKS_MAX, sizeof(*e.links));
 	if (!e.links)
-		return explain_fail("beginning", strerror(errno), CLI_FAILED);
+		return cli_fail("beginning", strerror(errno), CLI_FAILED);
 	e.links_count = cli_links_read("/sys", e.links, CLI_LINKS_MAX);
 	if (getifaddrs(&e.interfaces) < 0)
 		e.interfaces = NULL;

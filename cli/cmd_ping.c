@@ -3,11 +3,9 @@
 #include <argp.h>
 #include <ctype.h>
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "cli.h"
@@ -76,6 +74,8 @@ static void check(struct argp_state *state, struct arguments *a)
 	if (ping->server && ping->json)
 		argp_error(state, "--json is for the client");
 	cli_read_service(state, ping->service, NODE_MAX);
+	if (!ping->server && cli_is_number(ping->service) && strtoul(ping->service, NULL, 10) == 0)
+		argp_error(state, "nobody listens at port 0: 'rai ping --server' says at which it does");
 	if (ping->node)
 		cli_read_node(state, ping->node, NODE_MAX);
 	if (ping->timeout_ms < 1 || ping->timeout_ms > TIMEOUT_MAX_MS)
@@ -128,24 +128,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-int cli_ping_fail(const char *what, const char *why, int status)
-{
-	fprintf(stderr, "rai ping: %s: %s\n", what, why);
-	return status;
-}
-
-/* Before any library has threads: a signal that one of them doesn't block ends the process. */
-static int signals_open(void)
-{
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigprocmask(SIG_BLOCK, &set, NULL);
-	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-}
-
 int cli_ping(int argc, char **argv)
 {
 	static const struct argp argp = {
@@ -165,12 +147,12 @@ int cli_ping(int argc, char **argv)
 
 	if (argp_parse(&argp, argc, argv, 0, NULL, &a))
 		return CLI_FAILED;
-	a.ping.signals = signals_open();
+	a.ping.signals = cli_signals_open();
 	if (a.ping.signals < 0)
-		return cli_ping_fail("waiting for signals", strerror(errno), CLI_FAILED);
+		return cli_fail("waiting for signals", strerror(errno), CLI_FAILED);
 	/* Where there is no device the name is still worth to be resolved: the step that fails is the next. */
 	if (setenv("RAI_DEVICELESS", "1", 0) < 0)
-		return cli_ping_fail("environment", strerror(errno), CLI_FAILED);
+		return cli_fail("environment", strerror(errno), CLI_FAILED);
 	status = a.ping.server ? cli_ping_server(&a.ping) : cli_ping_client(&a.ping);
 	close(a.ping.signals);
 	return status;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* rai ports: the RDMA ports of this host, as a table with what each has below it, or as JSON. */
-#include <argp.h>
 #include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -9,33 +8,8 @@
 
 #include "cli.h"
 #include "links.h"
+#include "out.h"
 #include "read.h"
-
-static const struct argp_option options[] = {
-	{ "json", 'j', NULL, 0, "Print one JSON object", 0 }, CLI_OPTION_HELP, { 0 }
-};
-
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-	bool *json = state->input;
-
-	switch (key) {
-	case ARGP_KEY_INIT:
-		cli_check_options(state, options, true);
-		return 0;
-	case 'j':
-		*json = true;
-		return 0;
-	case 'h':
-		cli_help(state);
-		return 0;
-	case ARGP_KEY_ARG:
-		argp_error(state, "it takes no argument: '%s'", arg);
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
 
 static void print_resolves(const char *what, const char *why_not)
 {
@@ -91,49 +65,40 @@ static json_t *json_link(const struct cli_link *link)
 			 "services", json_resolves(cli_link_no_services(link)));
 }
 
-static void print_json(const struct cli_link *links, size_t count)
+static int print_json(const struct cli_link *links, size_t count, int status)
 {
 	json_t *array = json_array(), *json;
 
 	for (size_t i = 0; i < count; i++)
 		json_array_append_new(array, json_link(&links[i]));
 	json = json_pack("{s:i, s:o}", "version", CLI_JSON_VERSION, "ports", array);
-	json_dumpf(json, stdout, JSON_INDENT(2));
-	putchar('\n');
-	json_decref(json);
+	return cli_print_object(json, JSON_INDENT(2), status);
 }
 
 int cli_ports(int argc, char **argv)
 {
-	static const struct argp argp = {
-		.options = options,
-		.parser = parse,
-		.doc = "List the RDMA ports of this host, and whether IP addresses and services of the InfiniBand SA "
-		       "can be resolved through each.\v"
-		       "Exit status: 0 there are ports, 1 there are none, 2 wrong usage, 3 any other failure.",
-	};
+	static const char doc[] =
+		"List the RDMA ports of this host, and whether IP addresses and services of the InfiniBand SA can be "
+		"resolved through each.\v"
+		"Exit status: 0 there are ports, 1 there are none, 2 wrong usage, 3 any other failure.";
 	struct cli_link *links;
 	bool json = false;
 	size_t count;
+	int status;
 
-	if (argp_parse(&argp, argc, argv, 0, NULL, &json))
+	if (!cli_read_json_only(argc, argv, doc, &json))
 		return CLI_FAILED;
 	links = calloc(CLI_LINKS_MAX, sizeof(*links));
-	if (!links) {
-		fprintf(stderr, "rai ports: %s\n", strerror(errno));
-		return CLI_FAILED;
-	}
+	if (!links)
+		return cli_fail("beginning", strerror(errno), CLI_FAILED);
 	count = cli_links_read("/sys", links, CLI_LINKS_MAX);
+	status = count > 0 ? CLI_FOUND : CLI_NOT_FOUND;
 	if (json)
-		print_json(links, count);
+		status = print_json(links, count, status);
 	else
 		print_table(links, count);
 	free(links);
-	if (fflush(stdout) != 0) {
-		fprintf(stderr, "rai ports: printing: %s\n", strerror(errno));
-		return CLI_FAILED;
-	}
 	if (count == 0)
 		fprintf(stderr, "rai ports: this host has no RDMA device (/sys/class/infiniband has none)\n");
-	return count > 0 ? CLI_FOUND : CLI_NOT_FOUND;
+	return status;
 }

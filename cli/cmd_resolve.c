@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "ask.h"
 #include "bulk.h"
@@ -62,18 +61,6 @@ static const struct argp_option options[] = {
 	CLI_OPTION_HELP,
 	{ 0 }
 };
-
-static int read_family(struct argp_state *state, const char *arg)
-{
-	if (strcmp(arg, "inet") == 0)
-		return AF_INET;
-	if (strcmp(arg, "inet6") == 0)
-		return AF_INET6;
-	if (strcmp(arg, "ib") == 0)
-		return AF_IB;
-	argp_error(state, "no such family: '%s' (inet, inet6 or ib)", arg);
-	return AF_UNSPEC;
-}
 
 /* A number is a service id, as rdma_resolve_addrinfo(3) has it. */
 static const char *read_sa_service(struct argp_state *state, const char *arg)
@@ -191,7 +178,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		r->srv = true;
 		return 0;
 	case 'f':
-		r->family = read_family(state, arg);
+		r->family = cli_read_family(state, arg, true);
 		return 0;
 	case 't':
 		r->timeout_ms = cli_read_duration(state, arg);
@@ -237,22 +224,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static int fail(const char *what, const char *why, enum cli_exit status)
-{
-	fprintf(stderr, "rai resolve: %s: %s\n", what, why);
-	return status;
-}
-
-/* Prints the object, and tells its own failure, else the status as it was. */
-static int print_json(const struct cli_report *report, int status)
-{
-	int rc = cli_print_json(stdout, report);
-
-	if (rc == 0 && fflush(stdout) != 0)
-		rc = -errno;
-	return rc < 0 ? fail("printing", strerror(-rc), CLI_FAILED) : status;
-}
-
 /* Nothing could be asked: with --json the object says so like any other failure. */
 static int fail_unasked(const struct resolve *r, const char *what, const char *why, int error)
 {
@@ -263,32 +234,21 @@ static int fail_unasked(const struct resolve *r, const char *what, const char *w
 		.took_us = -1,
 	};
 
-	fail(what, why, CLI_FAILED);
+	cli_fail(what, why, CLI_FAILED);
 	snprintf(answer.text, sizeof(answer.text), "%s: %s", what, why);
-	return r->json ? print_json(&report, CLI_FAILED) : CLI_FAILED;
+	return r->json ? cli_print_json(&report, CLI_FAILED) : CLI_FAILED;
 }
 
 /* Which ports to ask through: how many, or minus the exit status. */
 static int choose_ports(const struct resolve *r, struct cli_port ports[CLI_PORTS_MAX])
 {
+	const char *what = r->port ? r->port : r->sa;
 	char why[CLI_PORTS_WORDS];
-	int count;
+	int rc = cli_ports_choose(r->port, ports, why);
 
-	if (!r->port) {
-		count = cli_ports_active(ports, CLI_PORTS_MAX);
-		return count > 0 ? count : -fail_unasked(r, r->sa, "this host has no active InfiniBand port", -ENODEV);
-	}
-	switch (cli_port_find(r->port, ports)) {
-	case 0:
-		return 1;
-	case -EINVAL:
-		return -fail(r->port, "neither DEVICE/PORT nor a GID", CLI_USAGE);
-	case -EPROTOTYPE:
-		return -fail_unasked(r, r->port, "not an InfiniBand port: no SA to ask", -EPROTOTYPE);
-	default:
-		cli_ports_words(why, sizeof(why));
-		return -fail_unasked(r, r->port, why, -ENODEV);
-	}
+	if (rc > 0)
+		return rc;
+	return rc == -EINVAL ? -cli_fail(what, why, CLI_USAGE) : -fail_unasked(r, what, why, rc);
 }
 
 static void question_fill(const struct resolve *r, struct cli_question *question)
@@ -359,14 +319,6 @@ static void complain(const char *asked, const struct cli_answer *answer)
 	hint_ascii(asked, answer->status);
 }
 
-static int64_t now_us(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
-}
-
 static int print(const struct resolve *r, const struct cli_question *question, const struct cli_answer *answers,
 		 int64_t took_us)
 {
@@ -383,13 +335,12 @@ static int print(const struct resolve *r, const struct cli_question *question, c
 	if (r->time)
 		fprintf(stderr, "rai resolve: it took %.3f ms\n", (double)took_us / 1000);
 	if (r->json)
-		return print_json(&report, (int)verdict(answers, report.count));
+		return cli_print_json(&report, (int)verdict(answers, report.count));
 	if (r->brief)
 		cli_print_short(stdout, &report);
 	else
 		cli_print_text(stdout, &report);
-	return fflush(stdout) == 0 ? (int)verdict(answers, report.count) :
-				     fail("printing", strerror(errno), CLI_FAILED);
+	return (int)verdict(answers, report.count);
 }
 
 static int resolve_many(const struct resolve *r, const struct cli_question *question)
@@ -401,7 +352,7 @@ static int resolve_many(const struct resolve *r, const struct cli_question *ques
 	};
 
 	if (question->places > 1)
-		return fail(r->sa, "many, and what is watched, go through one port: --port says which", CLI_USAGE);
+		return cli_fail(r->sa, "many, and what is watched, go through one port: --port says which", CLI_USAGE);
 	return cli_bulk(&bulk);
 }
 
@@ -425,11 +376,11 @@ static int resolve(const struct resolve *r)
 	}
 	if (r->file || r->watch_ms)
 		return resolve_many(r, &question);
-	start = now_us();
+	start = cli_now_us();
 	rc = cli_ask(&question, answers, &step);
 	if (rc < 0)
 		return fail_unasked(r, step, rc == -ENODEV ? no_device : strerror(-rc), rc);
-	rc = print(r, &question, answers, now_us() - start);
+	rc = print(r, &question, answers, cli_now_us() - start);
 	cli_answers_free(answers, question.places);
 	return rc;
 }

@@ -53,12 +53,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static int run_fail(const char *what, const char *why, int status)
-{
-	fprintf(stderr, "rai run: %s: %s\n", what, why);
-	return status;
-}
-
 /*
  * The directory of own goes in front. Not LD_PRELOAD: every program below, shells too, would load the library and those
  * that it needs, and one of another kind would complain. Where the loader finds it anyway nothing is set, so that a
@@ -106,12 +100,12 @@ static void verbose(const char *path, const struct cli_program *program, const c
 }
 
 /* Says what can't be; true where there is no point in going on. */
-static bool refuse(const char *name, const char *path, const struct cli_program *program)
+static bool refuse(const char *path, const struct cli_program *program)
 {
 	if (program->is_privileged) {
 		fprintf(stderr, "rai run: %s runs with other rights than yours (setuid, setgid or capabilities), so "
-			"the loader doesn't let the environment choose its library; what it starts can be given one: "
-			"%s rai run COMMAND\n", path, name);
+			"the loader lets nobody choose its library by the environment; rai-default(8) makes this one "
+			"that of every program. What sudo starts gets it so: sudo rai run COMMAND\n", path);
 		return true;
 	}
 	if (program->is_elf && !program->is_our_kind)
@@ -145,23 +139,23 @@ int cli_run(int argc, char **argv)
 	name = argv[run.first];
 	rc = cli_library_own(own, sizeof(own));
 	if (rc < 0)
-		return run_fail("finding the library of rai", strerror(-rc), CLI_FAILED);
+		return cli_fail("finding the library of rai", strerror(-rc), CLI_FAILED);
 	rc = cli_program_find(name, path, sizeof(path));
 	if (rc < 0)
-		return run_fail(name, rc == -ENOENT ? "no such command" : strerror(-rc),
+		return cli_fail(name, rc == -ENOENT ? "no such command" : strerror(-rc),
 				rc == -ENOENT || rc == -ENOTDIR ? CLI_NO_COMMAND : CLI_CANNOT_RUN);
 	/* What can be executed but not read is left to the kernel. */
 	if (cli_program_read(path, &program) < 0)
 		program = (struct cli_program) { .is_our_kind = true };
-	if (refuse(name, path, &program))
+	if (refuse(path, &program))
 		return CLI_CANNOT_RUN;
 	rc = library_prepend(own);
 	if (rc == -EINVAL)
-		return run_fail(own, "a colon or semicolon in the path of a library ends it", CLI_FAILED);
+		return cli_fail(own, "a colon or semicolon in the path of a library ends it", CLI_FAILED);
 	if (rc < 0)
-		return run_fail("environment", strerror(-rc), CLI_FAILED);
+		return cli_fail("environment", strerror(-rc), CLI_FAILED);
 	if (run.verbose)
 		verbose(path, &program, own, rc == 1);
 	execvp(name, &argv[run.first]);
-	return run_fail(name, strerror(errno), CLI_CANNOT_RUN);
+	return cli_fail(name, strerror(errno), CLI_CANNOT_RUN);
 }

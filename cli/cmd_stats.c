@@ -18,9 +18,9 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "out.h"
 #include "read.h"
 #include "screen.h"
-#include "tally.h"
 
 enum { PROCESSES_MAX = 4096, REPLY_MAX = 4096, WAIT_MS = 1000, COUNTERS = 13 };
 
@@ -279,7 +279,7 @@ static void print_prometheus(const struct stats *stats)
 	}
 }
 
-static void print_json(const struct stats *stats)
+static int print_json(const struct stats *stats)
 {
 	json_t *processes = json_array(), *json;
 
@@ -291,19 +291,12 @@ static void print_json(const struct stats *stats)
 		json_array_append_new(processes, json);
 	}
 	json = json_pack("{s:i, s:o}", "version", CLI_JSON_VERSION, "processes", processes);
-	json_dumpf(json, stdout, JSON_INDENT(2));
-	putchar('\n');
-	json_decref(json);
-}
-
-static int stats_fail(const char *what, const char *why, enum cli_exit status)
-{
-	fprintf(stderr, "rai stats: %s: %s\n", what, why);
-	return status;
+	return cli_print_object(json, JSON_INDENT(2), CLI_FOUND);
 }
 
 static int stats_run(struct stats *stats)
 {
+	int status = CLI_FOUND;
 	char what[128];
 
 	if (stats->pid)
@@ -311,23 +304,21 @@ static int stats_run(struct stats *stats)
 	else
 		directory_read(stats);
 	if (stats->json)
-		print_json(stats);
+		status = print_json(stats);
 	else if (stats->prometheus)
 		print_prometheus(stats);
 	else if (stats->count > 0)
 		print_text(stats);
-	if (fflush(stdout) != 0)
-		return stats_fail("printing", strerror(errno), CLI_FAILED);
 	if (stats->error)
-		return stats_fail(stats->directory, stats->error == EACCES ? "a process is another user's" :
+		return cli_fail(stats->directory, stats->error == EACCES ? "a process is another user's" :
 				  strerror(stats->error), CLI_FAILED);
-	if (stats->count > 0)
-		return CLI_FOUND;
+	if (stats->count > 0 || status)
+		return status;
 	if (stats->pid)
 		snprintf(what, sizeof(what), "process %" PRIu64 " gives none out in %s", stats->pid, stats->directory);
 	else
 		snprintf(what, sizeof(what), "no process gives any out in %s", stats->directory);
-	return stats_fail(what, "those do that were started with RAI_STATS=1, and have looked up something",
+	return cli_fail(what, "those do that were started with RAI_STATS=1, and have looked up something",
 			  CLI_NOT_FOUND);
 }
 
@@ -348,7 +339,7 @@ int cli_stats(int argc, char **argv)
 		return CLI_FAILED;
 	stats.all = calloc(PROCESSES_MAX + 1, sizeof(*stats.all));
 	if (!stats.all)
-		return stats_fail("beginning", strerror(errno), CLI_FAILED);
+		return cli_fail("beginning", strerror(errno), CLI_FAILED);
 	directory_choose(&stats);
 	status = stats_run(&stats);
 	free(stats.all);

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <jansson.h>
 #include <rdma/rai.h>
+#include <string.h>
 
 #include "cli.h"
 #include "out.h"
@@ -107,11 +108,21 @@ bool cli_is_utf8(const char *text)
 	return json;
 }
 
-int cli_print_json(FILE *out, const struct cli_report *report)
+int cli_print_object(json_t *object, size_t flags, int status)
+{
+	errno = ENOMEM;
+	if (!object || json_dumpf(object, stdout, flags | JSON_REAL_PRECISION(REAL_DIGITS)) < 0)
+		status = ferror(stdout) ? CLI_FAILED : cli_fail("printing", strerror(errno), CLI_FAILED);
+	else
+		putchar('\n');
+	json_decref(object);
+	return status;
+}
+
+int cli_print_json(const struct cli_report *report, int status)
 {
 	json_t *results = json_array(), *failures = json_array(), *json;
 	uint64_t found = 0;
-	int rc = -ENOMEM;
 
 	for (size_t i = 0; i < report->count; i++) {
 		const struct cli_answer *answer = &report->answers[i];
@@ -127,13 +138,6 @@ int cli_print_json(FILE *out, const struct cli_report *report)
 			 "version", CLI_JSON_VERSION, "node", report->node, "service", report->service,
 			 "sa", (int)report->sa, "srv", (int)report->srv, "found", (json_int_t)found,
 			 "results", results, "failures", failures);
-	if (!json)
-		return rc;
 	json_object_set_new(json, "time_us", report->took_us < 0 ? json_null() : json_integer(report->took_us));
-	rc = json_dumpf(json, out, (report->line ? JSON_COMPACT : JSON_INDENT(2)) | JSON_REAL_PRECISION(REAL_DIGITS));
-	if (rc == 0)
-		rc = fputc('\n', out);
-	rc = rc < 0 ? -EIO : 0;
-	json_decref(json);
-	return rc;
+	return cli_print_object(json, report->line ? JSON_COMPACT : JSON_INDENT(2), status);
 }

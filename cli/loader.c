@@ -14,7 +14,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -86,9 +88,11 @@ static bool has_interpreter(int fd, const ElfW(Ehdr) *head)
 /* Root's process gains nothing by any of these but in a user namespace, where the kernel ignores foreign owners. */
 static bool is_privileged(int fd)
 {
+	struct statvfs fs;
 	struct stat st;
 
-	if (fstat(fd, &st) < 0)
+	if (fstat(fd, &st) < 0 || prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1 ||
+	    (fstatvfs(fd, &fs) == 0 && fs.f_flag & ST_NOSUID))
 		return false;
 	if ((st.st_mode & S_ISUID && st.st_uid != getuid()) ||
 	    ((st.st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP) && st.st_gid != getgid()))

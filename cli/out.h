@@ -2,6 +2,7 @@
 /* What a resolution brought, as text for people and as JSON for programs. */
 #pragma once
 
+#include <jansson.h>
 #include <rdma/rdma_cma.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -35,8 +36,12 @@ void cli_print_text(FILE *out, const struct cli_report *report);
 /* The address of each result, a line each, none twice. */
 void cli_print_short(FILE *out, const struct cli_report *report);
 
-/* One object with everything, the failures too: 0, -ENOMEM or -EIO. */
-int cli_print_json(FILE *out, const struct cli_report *report);
+/* One object with everything, the failures too: as below. */
+int cli_print_json(const struct cli_report *report, int status);
+
+/* The object, which is taken, and a newline on the standard output: status, or CLI_FAILED where there is no memory,
+ * after that was told. flags: of json_dumpf(). */
+int cli_print_object(json_t *object, size_t flags, int status);
 
 /* Whether a text may stand in JSON. */
 bool cli_is_utf8(const char *text);

@@ -16,6 +16,3 @@ struct cli_ping {
 /* Each an enum cli_exit. */
 int cli_ping_client(const struct cli_ping *ping);
 int cli_ping_server(const struct cli_ping *ping);
-
-/* "rai ping: WHAT: WHY" on the standard error output; returns status. */
-int cli_ping_fail(const char *what, const char *why, int status);

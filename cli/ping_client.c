@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "out.h"
 #include "ping.h"
 #include "tally.h"
 #include "wire.h"
@@ -388,9 +389,7 @@ static void print_json(struct client *client, bool failed)
 	json_object_set_new(json, "failure", !failed ? json_null() :
 			    json_pack("{s:s, s:s, s:s}", "step", step_words[client->step], "status",
 				      cli_errno_word(client->status), "text", client->why));
-	json_dumpf(json, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
-	putchar('\n');
-	json_decref(json);
+	cli_print_object(json, JSON_INDENT(2), 0);
 }
 
 /* ---- All of it ---- */
@@ -444,8 +443,6 @@ static int client_end(struct client *client, int rc)
 	if (failed)
 		fprintf(stderr, "rai ping: %s: %s (-%s); %s\n", step_words[client->step], client->why,
 			cli_errno_word(client->status), advice(client));
-	if (fflush(stdout) != 0)
-		return cli_ping_fail("printing", strerror(errno), CLI_FAILED);
 	if (!failed)
 		return CLI_FOUND;
 	return client->not_found ? CLI_NOT_FOUND : CLI_FAILED;

@@ -225,5 +225,8 @@ out:
 	if (server)
 		rdma_destroy_event_channel(server->channel);
 	free(server);
-	return rc < 0 ? cli_ping_fail(step, strerror(-rc), CLI_FAILED) : CLI_FOUND;
+	if (rc == -ENODEV)
+		return cli_fail(step, "no RDMA device has that address, or there is none at all: 'rai ports' lists "
+				"them, 'rai doctor' says what is missing", CLI_FAILED);
+	return rc < 0 ? cli_fail(step, strerror(-rc), CLI_FAILED) : CLI_FOUND;
 }

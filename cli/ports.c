@@ -124,7 +124,7 @@ int cli_ports_active(struct cli_port *ports, size_t max)
 	return ports_list(true, ports, max);
 }
 
-void cli_ports_words(char *buf, size_t len)
+static void ports_words(char *buf, size_t len)
 {
 	struct cli_port ports[CLI_PORTS_MAX];
 	int count = ports_list(false, ports, CLI_PORTS_MAX), used;
@@ -141,4 +141,23 @@ void cli_ports_words(char *buf, size_t len)
 		}
 		used += snprintf(buf + used, len - (size_t)used, "%s%s", i ? ", " : "", ports[i].name);
 	}
+}
+
+int cli_ports_choose(const char *name, struct cli_port *ports, char why[CLI_PORTS_WORDS])
+{
+	int rc;
+
+	if (!name) {
+		rc = cli_ports_active(ports, CLI_PORTS_MAX);
+		snprintf(why, CLI_PORTS_WORDS, "this host has no active InfiniBand port; see rai ports");
+		return rc > 0 ? rc : -ENODEV;
+	}
+	rc = cli_port_find(name, ports);
+	if (rc == -EINVAL)
+		snprintf(why, CLI_PORTS_WORDS, "neither DEVICE/PORT nor a GID");
+	else if (rc == -EPROTOTYPE)
+		snprintf(why, CLI_PORTS_WORDS, "not an InfiniBand port: no SA to ask");
+	else if (rc < 0)
+		ports_words(why, CLI_PORTS_WORDS);
+	return rc < 0 ? rc : 1;
 }

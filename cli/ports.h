@@ -20,8 +20,12 @@ int cli_port_find(const char *text, struct cli_port *ret_port);
 
 enum { CLI_PORTS_WORDS = 160 };
 
-/* "no such port; there are mlx5_0/1, mlx5_1/1": all InfiniBand ports, active or not; cut to len. */
-void cli_ports_words(char *buf, size_t len);
+/*
+ * Where to ask an SA: at the port of that name, as above, or at all active InfiniBand ports where it is NULL; ports has
+ * room for CLI_PORTS_MAX. How many; else -errno, of no port at all -ENODEV, and why has its words: "no such port; there
+ * are mlx5_0/1, mlx5_1/1".
+ */
+int cli_ports_choose(const char *name, struct cli_port *ports, char why[CLI_PORTS_WORDS]);
 
 /* All InfiniBand ports, at most max, or those that are active: how many, or -errno. */
 int cli_ports_all(struct cli_port *ports, size_t max);

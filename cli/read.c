@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "out.h"
 
@@ -90,6 +91,51 @@ const char *cli_read_service(struct argp_state *state, const char *arg, size_t m
 	if (cli_is_number(arg) && strtoul(arg, NULL, 10) > PORT_MAX)
 		argp_error(state, "a port is a number from 1 to %d: '%s'", PORT_MAX, arg);
 	return arg;
+}
+
+int cli_read_family(struct argp_state *state, const char *arg, bool ib)
+{
+	if (strcmp(arg, "inet") == 0)
+		return AF_INET;
+	if (strcmp(arg, "inet6") == 0)
+		return AF_INET6;
+	if (ib && strcmp(arg, "ib") == 0)
+		return AF_IB;
+	argp_error(state, "no such family: '%s' (%s)", arg, ib ? "inet, inet6 or ib" : "inet or inet6");
+	return AF_UNSPEC;
+}
+
+static const struct argp_option json_only[] = {
+	{ "json", 'j', NULL, 0, "Print one JSON object", 0 }, CLI_OPTION_HELP, { 0 }
+};
+
+static error_t json_only_parse(int key, char *arg, struct argp_state *state)
+{
+	bool *json = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		cli_check_options(state, json_only, true);
+		return 0;
+	case 'j':
+		*json = true;
+		return 0;
+	case 'h':
+		cli_help(state);
+		return 0;
+	case ARGP_KEY_ARG:
+		argp_error(state, "it takes no argument: '%s'", arg);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+bool cli_read_json_only(int argc, char **argv, const char *doc, bool *ret_json)
+{
+	const struct argp argp = { .options = json_only, .parser = json_only_parse, .doc = doc };
+
+	return argp_parse(&argp, argc, argv, 0, NULL, ret_json) == 0;
 }
 
 static unsigned min3(unsigned a, unsigned b, unsigned c)

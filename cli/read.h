@@ -29,6 +29,12 @@ const char *cli_read_service(struct argp_state *state, const char *arg, size_t m
 
 bool cli_is_number(const char *text);	/* digits alone */
 
+/* AF_INET of "inet", AF_INET6 of "inet6", and where those of GIDs are taken, too, AF_IB of "ib". */
+int cli_read_family(struct argp_state *state, const char *arg, bool ib);
+
+/* All of the command line of a verb that takes --json and nothing else; doc: as in struct argp. */
+bool cli_read_json_only(int argc, char **argv, const char *doc, bool *ret_json);
+
 /* Of names the one that word was meant to be, with two letters wrong at most; NULL where none is near. */
 struct cli_closest {
 	const char *word, *name;

@@ -5,11 +5,9 @@
 #include <arpa/inet.h>
 #include <ctype.h>
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <time.h>
 
 #include "cli.h"
@@ -95,48 +93,15 @@ error_t cli_filter_parse(struct argp_state *state, struct cli_filter *filter, in
 	}
 }
 
-int cli_service_fail(const char *verb, const char *what, const char *why, int status)
-{
-	fprintf(stderr, "rai service %s: %s: %s\n", verb, what, why);
-	return status;
-}
-
-int cli_service_ports(const char *verb, const char *name, struct cli_port *ports, int *ret_error)
+int cli_service_ports(const char *name, struct cli_port *ports, int *ret_error)
 {
 	char why[CLI_PORTS_WORDS];
-	int count;
+	int rc = cli_ports_choose(name, ports, why);
 
-	*ret_error = ENODEV;
-	if (!name) {
-		count = cli_ports_active(ports, CLI_PORTS_MAX);
-		return count > 0 ? count :
-				   -cli_service_fail(verb, "no port to ask through",
-						     "this host has no active InfiniBand port", CLI_FAILED);
-	}
-	switch (cli_port_find(name, ports)) {
-	case 0:
-		return 1;
-	case -EINVAL:
-		*ret_error = EINVAL;
-		return -cli_service_fail(verb, name, "neither DEVICE/PORT nor a GID", CLI_USAGE);
-	case -EPROTOTYPE:
-		*ret_error = EPROTOTYPE;
-		return -cli_service_fail(verb, name, "not an InfiniBand port: it has no SA", CLI_FAILED);
-	default:
-		cli_ports_words(why, sizeof(why));
-		return -cli_service_fail(verb, name, why, CLI_FAILED);
-	}
-}
-
-int cli_signals_open(void)
-{
-	sigset_t set;
-
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigprocmask(SIG_BLOCK, &set, NULL);
-	return signalfd(-1, &set, SFD_CLOEXEC);
+	if (rc > 0)
+		return rc;
+	*ret_error = -rc;
+	return -cli_fail(name ? name : "no port to ask through", why, rc == -EINVAL ? CLI_USAGE : CLI_FAILED);
 }
 
 void cli_time_word(char buf[CLI_TIME_WORDS])

@@ -8,11 +8,6 @@
 
 #include "ports.h"
 
-int cli_service_add(int argc, char **argv);
-int cli_service_list(int argc, char **argv);
-int cli_service_rm(int argc, char **argv);
-int cli_service_watch(int argc, char **argv);
-
 /* Which records, and through which ports. */
 struct cli_filter {
 	struct rai_service_filter wanted;
@@ -38,16 +33,9 @@ error_t cli_filter_parse(struct argp_state *state, struct cli_filter *filter, in
 /* A number from 1 to max in C notation; what: "a lease". */
 uint64_t cli_read_number(struct argp_state *state, const char *what, const char *arg, uint64_t max);
 
-/* "rai service VERB: what: why" on the standard error output; returns status. */
-int cli_service_fail(const char *verb, const char *what, const char *why, int status);
-
 /* The port of that name, or all that are active, at most CLI_PORTS_MAX: how many, or minus an enum cli_exit where there
  * are none, after that was told; ret_error is an errno then. */
-int cli_service_ports(const char *verb, const char *name, struct cli_port *ports, int *ret_error);
-
-/* A descriptor that is readable once SIGINT or SIGTERM came, or -1. To be called before any library has threads: a
- * signal that one of them doesn't block ends the process. */
-int cli_signals_open(void);
+int cli_service_ports(const char *name, struct cli_port *ports, int *ret_error);
 
 /* Now, as "2026-11-30T17:05:06.123Z". */
 enum { CLI_TIME_WORDS = 32 };

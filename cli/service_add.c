@@ -12,6 +12,7 @@
 #include "ask.h"
 #include "cli.h"
 #include "notify.h"
+#include "out.h"
 #include "read.h"
 #include "service.h"
 #include "words.h"
@@ -134,8 +135,7 @@ static void print_json(const struct service *service, const char *what, int stat
 	json = json_pack("{s:i, s:s, s:s, s:s, s:s?, s:i, s:s}", "version", CLI_JSON_VERSION, "time", now,
 			 "event", what, "name", service->record.name, "status", status ? cli_errno_word(status) : NULL,
 			 "errno", -status, "text", text);
-	json_dumpf(json, stdout, JSON_COMPACT);
-	json_decref(json);
+	cli_print_object(json, JSON_COMPACT, 0);
 }
 
 /* systemd takes the service for started once it was tried, so that a subnet manager that comes late holds up nothing;
@@ -149,7 +149,7 @@ static void tell_systemd(const char *what, const char *text)
 }
 
 /* A line an event; each goes out at once, as somebody may wait for it. */
-static int tell(struct service *service, const struct rdma_cm_event *event)
+static void tell(struct service *service, const struct rdma_cm_event *event)
 {
 	const char *name = service->record.name, *what = "registered";
 	char text[WORDS] = "";
@@ -163,34 +163,32 @@ static int tell(struct service *service, const struct rdma_cm_event *event)
 	if (service->json)
 		print_json(service, what, event->status, text);
 	else if (event->status)
-		printf("%s: %s: %s (-%s)", name, what, text, cli_errno_word(event->status));
+		printf("%s: %s: %s (-%s)\n", name, what, text, cli_errno_word(event->status));
 	else
-		printf("%s: %s", name, what);
-	putchar('\n');
+		printf("%s: %s\n", name, what);
 	tell_systemd(what, event->status ? text : "");
-	return fflush(stdout) == 0 ? 0 : -errno;
+	fflush(stdout);
 }
 
 static int tell_all(struct service *service, struct rdma_event_channel *channel)
 {
 	struct rdma_cm_event *event;
-	int rc = 0;
 
-	while (rc == 0 && rdma_get_cm_event(channel, &event) == 0) {
+	while (rdma_get_cm_event(channel, &event) == 0) {
 		if ((int)event->event == RAI_EVENT_SERVICE)
-			rc = tell(service, event);
+			tell(service, event);
 		rdma_ack_cm_event(event);
 	}
-	return rc < 0 || errno == EAGAIN ? rc : -errno;
+	return errno == EAGAIN ? 0 : -errno;
 }
 
-/* Until a signal ends it: 0, or -errno. */
+/* Until a signal ends it, or nobody can be told any more, which is told at the end of the process: 0, or -errno. */
 static int keep(struct service *service, struct rdma_event_channel *channel, int signals)
 {
 	struct pollfd fds[] = { { .fd = channel->fd, .events = POLLIN }, { .fd = signals, .events = POLLIN } };
 	int rc = 0;
 
-	while (rc == 0 && !fds[1].revents) {
+	while (rc == 0 && !fds[1].revents && !ferror(stdout)) {
 		if (poll(fds, 2, -1) < 0 && errno != EINTR)
 			return -errno;
 		if (fds[0].revents)
@@ -266,7 +264,7 @@ static int publish(struct service *service, struct cli_port *port, int signals)
 	}
 	errno = -rc;
 failed:
-	cli_service_fail("add", step, strerror(errno), status);
+	cli_fail(step, strerror(errno), status);
 out:
 	if (id)
 		rdma_destroy_id(id);
@@ -292,10 +290,10 @@ int cli_service_add(int argc, char **argv)
 		return CLI_FAILED;
 	signals = cli_signals_open();
 	if (signals < 0)
-		return cli_service_fail("add", "waiting for signals", strerror(errno), CLI_FAILED);
+		return cli_fail("waiting for signals", strerror(errno), CLI_FAILED);
 	ports = calloc(CLI_PORTS_MAX, sizeof(*ports));
-	count = ports ? cli_service_ports("add", service.port, ports, &error) :
-			-cli_service_fail("add", "memory", strerror(errno), CLI_FAILED);
+	count = ports ? cli_service_ports(service.port, ports, &error) :
+			-cli_fail("memory", strerror(errno), CLI_FAILED);
 	status = count > 0 ? publish(&service, &ports[0], signals) : -count;
 	free(ports);
 	close(signals);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "out.h"
 #include "read.h"
 #include "record.h"
 #include "screen.h"
@@ -64,10 +65,9 @@ static json_t *json_failures(const struct cli_registry *registry)
 	return failures;
 }
 
-static int print_json(const struct cli_registry *registry, json_t *failures)
+static int print_json(const struct cli_registry *registry, json_t *failures, int status)
 {
 	json_t *records = json_array(), *json;
-	int rc = -ENOMEM;
 
 	for (size_t i = 0; i < registry->count; i++) {
 		const struct cli_record *record = &registry->records[i];
@@ -77,23 +77,7 @@ static int print_json(const struct cli_registry *registry, json_t *failures)
 	}
 	json = json_pack("{s:i, s:I, s:o, s:o}", "version", CLI_JSON_VERSION, "found", (json_int_t)registry->found,
 			 "services", records, "failures", failures);
-	if (json)
-		rc = json_dumpf(json, stdout, JSON_INDENT(2)) < 0 || putchar('\n') < 0 ? -EIO : 0;
-	json_decref(json);
-	return rc;
-}
-
-static int list_print(const struct cli_filter *filter, struct cli_registry *registry, int status)
-{
-	int rc = 0;
-
-	if (filter->json)
-		rc = print_json(registry, json_failures(registry));
-	else
-		print_table(registry);
-	if (rc == 0 && fflush(stdout) != 0)
-		rc = -errno;
-	return rc < 0 ? cli_service_fail("list", "printing", strerror(-rc), CLI_FAILED) : status;
+	return cli_print_object(json, JSON_INDENT(2), status);
 }
 
 /* Nothing could be asked: with --json the object says so like any other failure. */
@@ -103,10 +87,9 @@ static int list_unasked(const struct cli_filter *filter, const char *why, int er
 	json_t *failures = json_pack("[{s:s?, s:s, s:i, s:s}]", "port", filter->port, "status",
 				     cli_errno_word(-error), "errno", error, "text", why);
 
-	if (filter->json && status != CLI_USAGE && print_json(&nothing, failures) == 0)
-		fflush(stdout);
-	else
-		json_decref(failures);
+	if (filter->json && status != CLI_USAGE)
+		return print_json(&nothing, failures, status);
+	json_decref(failures);
 	return status;
 }
 
@@ -132,19 +115,23 @@ static int list_complain(const struct cli_registry *registry)
 static int list(const struct cli_filter *filter, struct cli_registry *registry)
 {
 	const char *step;
-	int error, rc;
+	int error, rc, status;
 
-	rc = cli_service_ports("list", filter->port, registry->ports, &error);
+	rc = cli_service_ports(filter->port, registry->ports, &error);
 	if (rc < 0)
 		return list_unasked(filter, "no InfiniBand port to ask through", error, -rc);
 	registry->port_count = (size_t)rc;
 	rc = cli_registry_ask(registry, filter, 0, &step);
 	if (rc < 0) {
-		cli_service_fail("list", step, strerror(-rc), CLI_FAILED);
+		cli_fail(step, strerror(-rc), CLI_FAILED);
 		return list_unasked(filter, step, -rc, CLI_FAILED);
 	}
 	qsort(registry->records, registry->count, sizeof(*registry->records), cli_record_compare_names);
-	return list_print(filter, registry, list_complain(registry));
+	status = list_complain(registry);
+	if (filter->json)
+		return print_json(registry, json_failures(registry), status);
+	print_table(registry);
+	return status;
 }
 
 int cli_service_list(int argc, char **argv)
@@ -165,7 +152,7 @@ int cli_service_list(int argc, char **argv)
 		return CLI_FAILED;
 	registry = calloc(1, sizeof(*registry));
 	if (!registry)
-		return cli_service_fail("list", "memory", strerror(errno), CLI_FAILED);
+		return cli_fail("memory", strerror(errno), CLI_FAILED);
 	status = list(&filter, registry);
 	cli_registry_free(registry);
 	free(registry);

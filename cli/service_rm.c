@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "out.h"
 #include "read.h"
 #include "record.h"
 #include "screen.h"
@@ -98,7 +99,7 @@ static int remove_one(struct removal *removal, const struct cli_record_widths *w
 				     &answer, &step);
 
 	if (rc < 0)
-		return cli_service_fail("rm", step, strerror(-rc), CLI_FAILED);
+		return cli_fail(step, strerror(-rc), CLI_FAILED);
 	if (answer.status == 0 || answer.status == -ENOENT) {
 		removal->removed++;
 		removal_note(removal, removal->removed_json, record, NULL);
@@ -133,16 +134,12 @@ static int remove_all(struct removal *removal)
 	return rc;
 }
 
-static int print_json(const struct removal *removal)
+static int print_json(const struct removal *removal, int status)
 {
 	json_t *json = json_pack("{s:i, s:O, s:O, s:O}", "version", CLI_JSON_VERSION, "removed", removal->removed_json,
 				 "left", removal->left_json, "failures", removal->failed_json);
-	int rc = -ENOMEM;
 
-	if (json)
-		rc = json_dumpf(json, stdout, JSON_INDENT(2)) < 0 || putchar('\n') < 0 ? -EIO : 0;
-	json_decref(json);
-	return rc;
+	return cli_print_object(json, JSON_INDENT(2), status);
 }
 
 static int verdict(const struct removal *removal)
@@ -174,7 +171,7 @@ static int removal_run(struct removal *removal)
 	const char *step;
 	int error, rc, status;
 
-	rc = cli_service_ports("rm", removal->filter.port, registry->ports, &error);
+	rc = cli_service_ports(removal->filter.port, registry->ports, &error);
 	if (rc < 0)
 		return -rc;
 	registry->port_count = (size_t)rc;
@@ -182,15 +179,12 @@ static int removal_run(struct removal *removal)
 	removal->own_count = rc > 0 ? (size_t)rc : 0;
 	rc = cli_registry_ask(registry, &removal->filter, 0, &step);
 	if (rc < 0)
-		return cli_service_fail("rm", step, strerror(-rc), CLI_FAILED);
+		return cli_fail(step, strerror(-rc), CLI_FAILED);
 	rc = remove_all(removal);
 	if (rc > 0)
 		return rc;
 	status = verdict(removal);
-	rc = removal->filter.json ? print_json(removal) : 0;
-	if (rc == 0 && fflush(stdout) != 0)
-		rc = -errno;
-	return rc < 0 ? cli_service_fail("rm", "printing", strerror(-rc), CLI_FAILED) : status;
+	return removal->filter.json ? print_json(removal, status) : status;
 }
 
 int cli_service_rm(int argc, char **argv)
@@ -209,7 +203,7 @@ int cli_service_rm(int argc, char **argv)
 	int status = CLI_FAILED;
 
 	if (!removal)
-		return cli_service_fail("rm", "memory", strerror(errno), CLI_FAILED);
+		return cli_fail("memory", strerror(errno), CLI_FAILED);
 	removal->removed_json = json_array();
 	removal->left_json = json_array();
 	removal->failed_json = json_array();

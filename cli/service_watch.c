@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "out.h"
 #include "read.h"
 #include "record.h"
 #include "screen.h"
@@ -72,9 +73,7 @@ static void print_object(const char *event, json_t *json)
 	json_object_set_new(json, "version", json_integer(CLI_JSON_VERSION));
 	json_object_set_new(json, "time", json_string(now));
 	json_object_set_new(json, "event", json_string(event));
-	json_dumpf(json, stdout, JSON_COMPACT);
-	putchar('\n');
-	json_decref(json);
+	cli_print_object(json, JSON_COMPACT, 0);
 }
 
 static void print_was(const struct rai_service_record *is, const struct rai_service_record *was)
@@ -235,7 +234,7 @@ static int watch_choose_ports(struct watch *watch)
 	if (watch->begun && !watch->filter.port)
 		count = cli_ports_active(registry->ports, CLI_PORTS_MAX);
 	else if (!watch->begun)
-		count = cli_service_ports("watch", watch->filter.port, registry->ports, &error);
+		count = cli_service_ports(watch->filter.port, registry->ports, &error);
 	else
 		return 0;
 	if (count < 0 && !watch->begun)
@@ -254,9 +253,7 @@ static int watch_round(struct watch *watch, const char **ret_step)
 	watch_take_ports(watch);
 	*ret_step = "comparing";
 	rc = watch_compare(watch);
-	*ret_step = "printing";
-	if (rc == 0 && fflush(stdout) != 0)
-		rc = -errno;
+	fflush(stdout);
 	if (rc == 0 && !watch->begun && isatty(STDERR_FILENO) && !watch->filter.json)
 		fprintf(stderr, "rai service watch: %zu record%s; waiting for changes, Ctrl-C ends it\n",
 			watch->known_count, watch->known_count == 1 ? "" : "s");
@@ -264,7 +261,7 @@ static int watch_round(struct watch *watch, const char **ret_step)
 	return rc;
 }
 
-/* Until a signal comes. */
+/* Until a signal comes, or nobody can be told any more, which is told at the end of the process. */
 static int watch_run(struct watch *watch)
 {
 	struct pollfd stop = { .fd = watch->signals, .events = POLLIN };
@@ -279,10 +276,12 @@ static int watch_run(struct watch *watch)
 		if (rc == -ECANCELED)
 			return CLI_FOUND;
 		if (rc < 0)
-			return cli_service_fail("watch", step, strerror(-rc), CLI_FAILED);
+			return cli_fail(step, strerror(-rc), CLI_FAILED);
+		if (ferror(stdout))
+			return CLI_FAILED;
 		ready = poll(&stop, 1, watch->interval_ms > INT32_MAX ? INT32_MAX : (int)watch->interval_ms);
 	} while (ready == 0 || (ready < 0 && errno == EINTR));
-	return ready > 0 ? CLI_FOUND : cli_service_fail("watch", "waiting", strerror(errno), CLI_FAILED);
+	return ready > 0 ? CLI_FOUND : cli_fail("waiting", strerror(errno), CLI_FAILED);
 }
 
 int cli_service_watch(int argc, char **argv)
@@ -300,12 +299,12 @@ int cli_service_watch(int argc, char **argv)
 	int status;
 
 	if (!watch)
-		return cli_service_fail("watch", "memory", strerror(errno), CLI_FAILED);
+		return cli_fail("memory", strerror(errno), CLI_FAILED);
 	watch->interval_ms = INTERVAL_MS;
 	status = argp_parse(&argp, argc, argv, 0, NULL, watch) ? CLI_FAILED : CLI_FOUND;
 	watch->signals = cli_signals_open();
 	if (watch->signals < 0)
-		status = cli_service_fail("watch", "waiting for signals", strerror(errno), CLI_FAILED);
+		status = cli_fail("waiting for signals", strerror(errno), CLI_FAILED);
 	if (status == CLI_FOUND)
 		status = watch_run(watch);
 	if (watch->signals >= 0)

@@ -5,20 +5,12 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "cli.h"
 #include "screen.h"
 
 enum { SHOW_US = 100000, BAR = 20 };
-
-int64_t cli_now_us(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
-}
 
 void cli_tally_begin(struct cli_tally *tally, const char *what)
 {

@@ -19,8 +19,6 @@ struct cli_tally {
 	bool shown;
 };
 
-int64_t cli_now_us(void);
-
 void cli_tally_begin(struct cli_tally *tally, const char *what);
 void cli_tally_done(struct cli_tally *tally);
 

@@ -77,10 +77,14 @@ static json_t *json_of(const struct cli_report *report)
 {
 	char *text = NULL;
 	size_t size;
-	FILE *out = open_memstream(&text, &size);
+	FILE *out = open_memstream(&text, &size), *own = stdout;
 	json_t *json;
+	int status;
 
-	assert_int_equal(cli_print_json(out, report), 0);
+	stdout = out;
+	status = cli_print_json(report, 7);
+	stdout = own;
+	assert_int_equal(status, 7);
 	fclose(out);
 	json = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
 	assert_non_null(json);
