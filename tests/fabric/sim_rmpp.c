@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Cuts long SA messages into RMPP segments that ibsim can carry, and joins them again (pure). */
+/* Cuts long SA messages into RMPP segments, and joins them again (pure). */
 #include "sim_rmpp.h"
 
 #include <endian.h>

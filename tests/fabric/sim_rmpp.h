@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Cuts long SA messages into RMPP segments that ibsim can carry, and joins them again (pure). */
+/* Cuts long SA messages into RMPP segments, and joins them again (pure). */
 #pragma once
 
 #include <stdbool.h>
@@ -10,8 +10,7 @@ enum {
 	RCM_SIM_MAD = 256,
 	RCM_SIM_SA_CLASS = 0x03,
 	RCM_SIM_SA_HEADER = 56,	 /* MAD, RMPP and SA headers: IBTA 1.7, 15.2.1.1 */
-	RCM_SIM_CARRIED = 224,	 /* what umad2sim has room for; longer ones it reads beyond its buffer */
-	RCM_SIM_SEGMENT = 160,	 /* data in a segment: fits with its headers, and a margin */
+	RCM_SIM_SEGMENT = 200,	 /* data in a segment: the rest of the MAD */
 	RCM_SIM_RESPONSE = 0x80, /* the response bit of the method */
 };
 

@@ -28,8 +28,6 @@
 
 enum { RMPP_END = 36 }; /* shorter requests are refused by the kernel */
 
-#define EXPORT __attribute__((visibility("default")))
-
 static int with_errno(int rc)
 {
 	if (rc < 0)
@@ -141,6 +139,7 @@ EXPORT int umad_recv(int fd, void *umad, int *len, int timeout_ms)
 static int open_next(const char *path, int flags, mode_t mode)
 {
 	static int (*next_open)(const char *path, int flags, ...);
+	int fd;
 
 	/* umad2sim's open() takes a lock for every path, and would lock itself out under a sanitizer's report. */
 	if (strncmp(path, "/sys/class/infiniband", 21) != 0 && strncmp(path, "/dev/infiniband", 15) != 0)
@@ -148,7 +147,9 @@ static int open_next(const char *path, int flags, mode_t mode)
 	if (!next_open)
 		next_open = (int (*)(const char *, int, ...))dlsym(RTLD_NEXT, "open");
 	rcm_sim_sysfs_refresh(path);
-	return next_open(path, flags, mode);
+	fd = next_open(path, flags, mode);
+	rcm_sim_wire_see_off();
+	return fd;
 }
 
 static mode_t mode_of(int flags, va_list args)
