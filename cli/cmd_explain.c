@@ -21,11 +21,16 @@
 #include "steps.h"
 #include "words.h"
 
-enum { NODE_MAX = 253, SERVICE_NAME_MAX = 63 };	/* as rdma_resolve_addrinfo(3) has them */
+enum {
+	NODE_MAX = 253,		/* as rdma_resolve_addrinfo(3) has it */
+	SERVICE_NAME_MAX = 63,
+	OPTION_SRV = 256,	/* it has no letter */
+	LINE = 1024,		/* a target has 255 bytes */
+};
 
 struct explain {
 	const char *node, *service, *sa, *port;
-	bool json;
+	bool srv, json;
 	int family;
 	uint32_t timeout_ms;
 	bool has_timeout;
@@ -40,6 +45,8 @@ static const struct argp_option options[] = {
 	{ "sa", 's', "SERVICE", 0, "Explain the service SERVICE of the InfiniBand SA: its name, or its id as a "
 	  "number", 0 },
 	{ "port", 'p', "PORT", 0, "With --sa: ask through this port only, DEVICE/PORT or its GID", 0 },
+	{ "srv", OPTION_SRV, NULL, 0, "Explain the SRV records of SERVICE in the domain NODE, as rai resolve asks for "
+	  "them, and their targets", 0 },
 	{ "family", 'f', "FAMILY", 0, "Only addresses of inet or inet6", 0 },
 	{ "timeout", 't', "TIME", 0, "Give up after so long, in seconds (5, 0.5, 5s) or milliseconds (500ms)", 0 },
 	{ "json", 'j', NULL, 0, "Print one JSON object", 0 },
@@ -53,6 +60,10 @@ static void check(struct argp_state *state, const struct explain *e)
 		argp_error(state, "--sa goes with neither NODE nor --family");
 	if (e->port && !e->sa)
 		argp_error(state, "--port is for --sa");
+	if (e->srv && e->sa)
+		argp_error(state, "--srv asks name servers, --sa the SA: one of both");
+	if (e->srv)
+		cli_check_srv(state, e->node, e->service);
 	if (!e->sa && !e->node)
 		argp_error(state, "NODE is missing");
 }
@@ -70,6 +81,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 'p':
 		e->port = cli_read_word(state, "PORT", arg, NODE_MAX);
+		return 0;
+	case OPTION_SRV:
+		e->srv = true;
 		return 0;
 	case 'f':
 		e->family = cli_read_family(state, arg, false);
@@ -159,12 +173,16 @@ static bool device_of(const struct explain *e, const struct rdma_addrinfo *info,
 static void print_result(const struct explain *e, unsigned number, bool last, const struct rdma_addrinfo *info,
 			 const char *port)
 {
-	char to[80], from[80], device[120], text[400];
+	char to[80], from[80], device[120], target[320] = "", text[LINE];
 	bool has = device_of(e, info, port, device, sizeof(device));
+	struct rai_srv_record record;
 
 	cli_address_word(info->ai_dst_addr, to, sizeof(to));
 	cli_address_word(info->ai_src_addr, from, sizeof(from));
-	snprintf(text, sizeof(text), "%u. %s, %s %u, from %s; RDMA device%s %s", number, to,
+	if (rai_addrinfo_srv(info, &record) == 0)
+		snprintf(target, sizeof(target), "%s, priority %u, weight %u: ", record.target, record.priority,
+			 record.weight);
+	snprintf(text, sizeof(text), "%u. %s%s, %s %u, from %s; RDMA device%s %s", number, target, to,
 		 info->ai_family == AF_IB ? "low bits of the service id" : "port", cli_address_port(info->ai_dst_addr),
 		 from, has ? "" : ":", device);
 	cli_branch_print(stdout, cli_screen_width(stdout), 1, true, last, text);
@@ -174,11 +192,15 @@ static const char *advice(const struct explain *e, int status)
 {
 	switch (-status) {
 	case ENOENT:
+		if (e->srv)
+			return "look at the spelling of service and domain; dig SRV NAME shows what the zone has";
 		return e->sa ? "look whether it is published, as 'rai service add' at its host tells; names count "
 			       "letter by letter" :
 			       "check its spelling, and the search list above; a host that no server knows can be "
 			       "added to /etc/hosts";
 	case ENODATA:
+		if (e->srv)
+			return "the name has no SRV records: a service is _NAME._tcp.DOMAIN, or _udp";
 		return "it has addresses of another family alone: leave --family out";
 	case ETIMEDOUT:
 	case EAGAIN:
@@ -196,7 +218,7 @@ static const char *advice(const struct explain *e, int status)
 
 static void print_failure(const struct explain *e, const struct cli_answer *answer, bool last)
 {
-	char text[500];
+	char text[LINE];
 	int width = cli_screen_width(stdout);
 
 	snprintf(text, sizeof(text), "%s%sfailed: %s (-%s)", answer->port ? answer->port : "", answer->port ? ": " : "",
@@ -219,7 +241,7 @@ static void print_tree(const struct explain *e, const struct cli_answer *answers
 {
 	int width = cli_screen_width(stdout);
 	unsigned found = 0, number = 0;
-	char text[400];
+	char text[LINE];
 
 	for (size_t i = 0; i < count; i++)
 		found += list_length(answers[i].list);
@@ -249,13 +271,16 @@ static json_t *json_results(const struct explain *e, const struct cli_answer *an
 	for (size_t i = 0; i < count; i++)
 		for (const struct rdma_addrinfo *info = answers[i].list; info; info = info->ai_next) {
 			bool has = device_of(e, info, answers[i].port, device, sizeof(device));
+			json_t *json;
 
 			cli_address_word(info->ai_dst_addr, to, sizeof(to));
 			cli_address_word(info->ai_src_addr, from, sizeof(from));
-			json_array_append_new(results, json_pack("{s:s, s:i, s:s?, s:s?, s:s?}", "address", to, "port",
-					      (int)cli_address_port(info->ai_dst_addr), "source",
-					      info->ai_src_addr ? from : NULL, "device", has ? device : NULL,
-					      "why_no_device", has ? NULL : device));
+			json = json_pack("{s:s, s:i, s:s?, s:s?, s:s?}", "address", to, "port",
+					 (int)cli_address_port(info->ai_dst_addr), "source",
+					 info->ai_src_addr ? from : NULL, "device", has ? device : NULL,
+					 "why_no_device", has ? NULL : device);
+			cli_json_add_srv(json, info);
+			json_array_append_new(results, json);
 		}
 	return results;
 }
@@ -269,10 +294,12 @@ static int print_json(const struct explain *e, const struct cli_answer *answers,
 			json_array_append_new(failures, json_pack("{s:s?, s:s, s:i, s:s, s:s}", "via", answers[i].port,
 					      "status", cli_errno_word(answers[i].status), "errno", -answers[i].status,
 					      "text", answers[i].text, "advice", advice(e, answers[i].status)));
-	json = json_pack("{s:i, s:s?, s:s?, s:b, s:I, s:o, s:o, s:o}", "version", CLI_JSON_VERSION, "node", e->node,
-			 "service", e->sa ? e->sa : e->service, "sa", e->sa != NULL, "time_us", (json_int_t)e->took_us,
-			 "steps", cli_steps_json(e->steps), "results", json_results(e, answers, count),
+	json = json_pack("{s:i, s:s?, s:s?, s:b, s:b, s:I, s:o, s:o, s:o}", "version", CLI_JSON_VERSION, "node",
+			 e->node, "service", e->sa ? e->sa : e->service, "sa", e->sa != NULL, "srv", (int)e->srv,
+			 "time_us", (json_int_t)e->took_us, "steps", cli_steps_json(e->steps),
+			 "results", json_results(e, answers, count),
 			 "failures", failures);
+	cli_steps_sum(e->steps, json);
 	return cli_print_object(json, JSON_INDENT(2), status);
 }
 
@@ -299,7 +326,8 @@ static int explain(struct explain *e)
 	struct cli_question question = {
 		.node = e->node, .service = e->sa ? e->sa : e->service, .places = 1,
 		.deadline_ms = e->has_timeout ? &e->timeout_ms : NULL,
-		.hints = { .ai_flags = (e->sa ? RAI_SA : 0) | (e->family ? RAI_FAMILY : 0), .ai_family = e->family },
+		.hints = { .ai_flags = (e->sa ? RAI_SA : 0) | (e->srv ? RAI_SRV : 0) | (e->family ? RAI_FAMILY : 0),
+			   .ai_family = e->family },
 	};
 	const char *step;
 	int64_t start;
@@ -335,7 +363,7 @@ int cli_explain(int argc, char **argv)
 	static const struct argp argp = {
 		.options = options,
 		.parser = parse,
-		.args_doc = "NODE [SERVICE]\n--sa SERVICE [--port PORT]",
+		.args_doc = "NODE [SERVICE]\n--srv NODE [SERVICE]\n--sa SERVICE [--port PORT]",
 		.doc = "Resolve as programs do, and draw each step with its time as a tree: which source answered, "
 		       "what is kept and for how long, why an address comes first, and which RDMA device leads there; "
 		       "where it fails, why, and what to do.\v"

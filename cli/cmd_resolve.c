@@ -16,6 +16,7 @@
 #include "host.h"
 #include "read.h"
 #include "screen.h"
+#include "steps.h"
 #include "words.h"
 
 enum {
@@ -125,12 +126,8 @@ static void check(struct argp_state *state, const struct resolve *r)
 		argp_error(state, "--srv asks name servers, --sa the SA: one of both");
 	if (r->srv && (r->passive || r->family == AF_IB))
 		argp_error(state, "--srv goes with neither --passive nor --family ib");
-	if (r->srv && !r->node && !r->file)
-		argp_error(state, "NODE is missing, a domain: rai resolve --srv example.com nfs");
-	if (r->srv && r->node && r->service && *r->node == '_')
-		argp_error(state, "NODE is a whole name, with the service in it: rai resolve --srv %s", r->node);
-	if (r->srv && r->service && *r->service != '_' && strchr(r->service, '.'))
-		argp_error(state, "a SERVICE with its protocol begins with '_': _nfs._udp");
+	if (r->srv && !r->file)
+		cli_check_srv(state, r->node, r->service);
 	if (r->brief && r->json)
 		argp_error(state, "--short and --json exclude each other");
 	if (r->port && !r->sa)
@@ -320,11 +317,11 @@ static void complain(const char *asked, const struct cli_answer *answer)
 }
 
 static int print(const struct resolve *r, const struct cli_question *question, const struct cli_answer *answers,
-		 int64_t took_us)
+		 struct cli_steps *steps, int64_t took_us)
 {
 	const struct cli_report report = {
 		.node = question->node, .service = question->service, .sa = r->sa, .srv = r->srv,
-		.answers = answers, .count = question->places, .took_us = took_us,
+		.answers = answers, .count = question->places, .steps = steps, .took_us = took_us,
 		.screen = cli_screen_width(stdout),
 	};
 
@@ -362,6 +359,7 @@ static int resolve(const struct resolve *r)
 	struct cli_answer answers[CLI_PORTS_MAX] = { 0 };
 	struct cli_port ports[CLI_PORTS_MAX];
 	struct cli_question question = { 0 };
+	struct cli_steps *steps;
 	const char *step;
 	int64_t start;
 	int rc;
@@ -376,11 +374,13 @@ static int resolve(const struct resolve *r)
 	}
 	if (r->file || r->watch_ms)
 		return resolve_many(r, &question);
+	steps = r->json ? cli_steps_watch() : NULL;
 	start = cli_now_us();
 	rc = cli_ask(&question, answers, &step);
+	cli_steps_end();
 	if (rc < 0)
 		return fail_unasked(r, step, rc == -ENODEV ? no_device : strerror(-rc), rc);
-	rc = print(r, &question, answers, cli_now_us() - start);
+	rc = print(r, &question, answers, steps, cli_now_us() - start);
 	cli_answers_free(answers, question.places);
 	return rc;
 }

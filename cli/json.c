@@ -10,6 +10,7 @@
 
 #include "cli.h"
 #include "out.h"
+#include "steps.h"
 #include "words.h"
 
 enum { REAL_DIGITS = 9 };	/* more would show how binary fractions end */
@@ -67,9 +68,19 @@ static json_t *json_route(const struct rdma_addrinfo *info)
 	return paths;
 }
 
-static json_t *json_result(const struct rdma_addrinfo *info, const char *port)
+void cli_json_add_srv(json_t *json, const struct rdma_addrinfo *info)
 {
 	struct rai_srv_record record;
+
+	if (rai_addrinfo_srv(info, &record))
+		return;
+	json_object_set_new(json, "priority", json_integer(record.priority));
+	json_object_set_new(json, "weight", json_integer(record.weight));
+	json_object_set_new(json, "target", json_string(record.target));
+}
+
+static json_t *json_result(const struct rdma_addrinfo *info, const char *port)
+{
 	json_t *json = json_pack("{s:s, s:o, s:o, s:s, s:s, s:o}", "family", cli_family_word(info->ai_family),
 				 "dst", json_address(info->ai_dst_addr), "src", json_address(info->ai_src_addr),
 				 "qp_type", cli_qp_type_word(info->ai_qp_type),
@@ -81,11 +92,7 @@ static json_t *json_result(const struct rdma_addrinfo *info, const char *port)
 		json_object_set_new(json, "dst_canonname", json_string(info->ai_dst_canonname));
 	if (info->ai_src_canonname)
 		json_object_set_new(json, "src_canonname", json_string(info->ai_src_canonname));
-	if (!rai_addrinfo_srv(info, &record)) {
-		json_object_set_new(json, "priority", json_integer(record.priority));
-		json_object_set_new(json, "weight", json_integer(record.weight));
-		json_object_set_new(json, "target", json_string(record.target));
-	}
+	cli_json_add_srv(json, info);
 	return json;
 }
 
@@ -139,5 +146,7 @@ int cli_print_json(const struct cli_report *report, int status)
 			 "sa", (int)report->sa, "srv", (int)report->srv, "found", (json_int_t)found,
 			 "results", results, "failures", failures);
 	json_object_set_new(json, "time_us", report->took_us < 0 ? json_null() : json_integer(report->took_us));
+	if (report->steps)
+		cli_steps_sum(report->steps, json);
 	return cli_print_object(json, report->line ? JSON_COMPACT : JSON_INDENT(2), status);
 }

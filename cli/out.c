@@ -11,7 +11,7 @@
 #include "screen.h"
 #include "words.h"
 
-enum { CELL = 80, COLUMNS = 9 };
+enum { CELL = 260, COLUMNS = 9 };	/* a target has 255 bytes */
 
 /* Where an entry points to; with RAI_PASSIVE that is its source. */
 static const struct sockaddr *target(const struct rdma_addrinfo *info)
@@ -79,7 +79,6 @@ static void cell_weight(const struct rdma_addrinfo *info, char *cell)
 	snprintf(cell, CELL, "%u", record.weight);
 }
 
-/* A longer one is cut; the library gives no other than a host's name. */
 static void cell_target(const struct rdma_addrinfo *info, char *cell)
 {
 	snprintf(cell, CELL, "%s", info->ai_dst_canonname);
@@ -88,32 +87,52 @@ static void cell_target(const struct rdma_addrinfo *info, char *cell)
 struct column {
 	const char *head;
 	void (*cell)(const struct rdma_addrinfo *info, char *cell);
+	const char *below;	/* what it is called on a line of its own; NULL: it never has one */
 };
 
 static const struct column ip_columns[] = {
 	{ "FAMILY", cell_family }, { "DESTINATION", cell_dst }, { "PORT", cell_port }, { "QP", cell_qp },
-	{ "SPACE", cell_space }, { "SOURCE", cell_src }, { NULL, NULL },
+	{ "SPACE", cell_space }, { "SOURCE", cell_src, "from" }, { 0 },
 };
 
 static const struct column srv_columns[] = {
-	{ "PRIORITY", cell_priority }, { "WEIGHT", cell_weight }, { "TARGET", cell_target },
+	{ "PRIORITY", cell_priority }, { "WEIGHT", cell_weight }, { "TARGET", cell_target, "of" },
 	{ "DESTINATION", cell_dst }, { "PORT", cell_port }, { "QP", cell_qp }, { "SPACE", cell_space },
-	{ "SOURCE", cell_src }, { NULL, NULL },
+	{ "SOURCE", cell_src, "from" }, { 0 },
 };
 
 static const struct column ib_columns[] = {
 	{ "FAMILY", cell_family }, { "DESTINATION", cell_dst }, { "P_KEY", cell_pkey },
-	{ "SERVICE ID", cell_service_id }, { "QP", cell_qp }, { "SPACE", cell_space },
-	{ "SOURCE", cell_src }, { NULL, NULL },
+	{ "SERVICE ID", cell_service_id, "service id" }, { "QP", cell_qp }, { "SPACE", cell_space },
+	{ "SOURCE", cell_src, "from" }, { 0 },
 };
 
-/* Columns with their widths; folded: the last one has a line of its own, as the screen is narrower than all. */
+/* Columns with their widths; below: it has a line of its own, as the screen is narrower than all. */
 struct table {
 	const struct column *columns;
 	int width[COLUMNS];
 	int screen;		/* 0: of any width */
-	bool folded;
+	bool below[COLUMNS];
+	int last;		/* of those that aren't */
 };
+
+/* From the last on, until the others fit. */
+static void table_fold(struct table *table, int all)
+{
+	int count = 0;
+
+	while (table->columns[count].head)
+		count++;
+	for (int c = count - 1; c >= 0 && table->screen > 0 && all > table->screen; c--) {
+		if (!table->columns[c].below)
+			continue;
+		table->below[c] = true;
+		all -= table->width[c] + 2;
+	}
+	table->last = count - 1;
+	while (table->below[table->last])
+		table->last--;
+}
 
 static void table_init(struct table *table, const struct column *columns, const struct cli_report *report)
 {
@@ -132,7 +151,7 @@ static void table_init(struct table *table, const struct column *columns, const 
 			}
 		all += table->width[c] + (c ? 2 : 0);
 	}
-	table->folded = table->screen > 0 && all > table->screen;
+	table_fold(table, all);
 }
 
 /* The last column of a line is not padded: no line ends in spaces. info NULL: the heads. */
@@ -142,16 +161,20 @@ static void print_row(FILE *out, const struct table *table, const struct rdma_ad
 	char cell[CELL];
 
 	for (int c = 0; columns[c].head; c++) {
-		bool last = !columns[c + 1].head, ends = last || (table->folded && !columns[c + 2].head);
+		bool ends = c == table->last;
 
+		if (table->below[c])
+			continue;
+		snprintf(cell, CELL, "%s", columns[c].head);
 		if (info)
 			columns[c].cell(info, cell);
-		else
-			snprintf(cell, CELL, "%s", columns[c].head);
-		if (!table->folded || !last)
-			fprintf(out, "%-*s%s", ends ? 0 : table->width[c], cell, ends ? "\n" : "  ");
-		else if (info)
-			fprintf(out, "    from %s\n", cell);
+		fprintf(out, "%-*s%s", ends ? 0 : table->width[c], cell, ends ? "\n" : "  ");
+	}
+	for (int c = 0; info && columns[c].head; c++) {
+		if (!table->below[c])
+			continue;
+		columns[c].cell(info, cell);
+		fprintf(out, "    %s %s\n", columns[c].below, cell);
 	}
 }
 

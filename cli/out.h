@@ -27,6 +27,7 @@ struct cli_report {
 	size_t count;
 	int screen;			/* columns that the table has; 0: as many as it takes */
 	bool line;			/* the object in one line */
+	struct cli_steps *steps;	/* for the object; NULL: not watched, as others were asked at the same time */
 	int64_t took_us;		/* from the question to the last answer; negative: not asked */
 };
 
@@ -42,6 +43,9 @@ int cli_print_json(const struct cli_report *report, int status);
 /* The object, which is taken, and a newline on the standard output: status, or CLI_FAILED where there is no memory,
  * after that was told. flags: of json_dumpf(). */
 int cli_print_object(json_t *object, size_t flags, int status);
+
+/* Of a result of SRV records: its priority, weight and target. */
+void cli_json_add_srv(json_t *json, const struct rdma_addrinfo *info);
 
 /* Whether a text may stand in JSON. */
 bool cli_is_utf8(const char *text);

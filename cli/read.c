@@ -93,6 +93,16 @@ const char *cli_read_service(struct argp_state *state, const char *arg, size_t m
 	return arg;
 }
 
+void cli_check_srv(struct argp_state *state, const char *node, const char *service)
+{
+	if (!node)
+		argp_error(state, "NODE is missing, a domain: %s --srv example.com nfs", state->name);
+	if (service && *node == '_')
+		argp_error(state, "NODE is a whole name, with the service in it: %s --srv %s", state->name, node);
+	if (service && *service != '_' && strchr(service, '.'))
+		argp_error(state, "a SERVICE with its protocol begins with '_': _nfs._udp");
+}
+
 int cli_read_family(struct argp_state *state, const char *arg, bool ib)
 {
 	if (strcmp(arg, "inet") == 0)

@@ -29,6 +29,9 @@ const char *cli_read_service(struct argp_state *state, const char *arg, size_t m
 
 bool cli_is_number(const char *text);	/* digits alone */
 
+/* NODE and SERVICE, NULL where not given, as --srv takes them. */
+void cli_check_srv(struct argp_state *state, const char *node, const char *service);
+
 /* AF_INET of "inet", AF_INET6 of "inet6", and where those of GIDs are taken, too, AF_IB of "ib". */
 int cli_read_family(struct argp_state *state, const char *arg, bool ib);
 

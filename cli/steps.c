@@ -10,11 +10,14 @@
 #include <time.h>
 
 #include "screen.h"
+#include "words.h"
 
 struct step {
 	int64_t at_us;
 	uint32_t kind;
-	char *text;
+	char *text, *server;
+	int status;
+	int64_t ttl_s, kept_s;		/* negative: none */
 };
 
 struct cli_steps {
@@ -28,7 +31,10 @@ struct cli_steps {
 static void steps_take(void *arg, const struct rai_step *from)
 {
 	struct cli_steps *steps = arg;
-	struct step step = { .at_us = (int64_t)(from->time_ns / 1000) - steps->began_us, .kind = from->kind };
+	struct step step = {
+		.at_us = (int64_t)(from->time_ns / 1000) - steps->began_us, .kind = from->kind,
+		.status = from->status, .ttl_s = from->ttl_s, .kept_s = from->kept_s,
+	};
 	struct step *grown = steps->steps;
 
 	pthread_mutex_lock(&steps->lock);
@@ -39,8 +45,10 @@ static void steps_take(void *arg, const struct rai_step *from)
 			steps->room += 64;
 		}
 	}
-	if (steps->count < steps->room)
+	if (steps->count < steps->room) {
 		step.text = strdup(from->text);
+		step.server = from->server ? strdup(from->server) : NULL;
+	}
 	if (step.text)
 		steps->steps[steps->count++] = step;
 	else
@@ -172,9 +180,76 @@ json_t *cli_steps_json(struct cli_steps *steps)
 		json_t *text = json_string(step->text);
 
 		/* A name of the network's may be no text at all. */
-		json_array_append_new(array, json_pack("{s:I, s:s, s:o}", "time_us", (json_int_t)step->at_us,
-						       "kind", kinds[kind], "text", text ? text : json_null()));
+		json_t *json = json_pack("{s:I, s:s, s:o}", "time_us", (json_int_t)step->at_us, "kind", kinds[kind],
+					 "text", text ? text : json_null());
+
+		if (step->server)
+			json_object_set_new(json, "server", json_string(step->server));
+		if (step->kind == RAI_STEP_ANSWER)
+			json_object_set_new(json, "status", step->status ? json_string(cli_errno_word(step->status)) :
+					    json_null());
+		if (step->ttl_s >= 0)
+			json_object_set_new(json, "ttl_s", json_integer(step->ttl_s));
+		if (step->kept_s >= 0)
+			json_object_set_new(json, "kept_s", json_integer(step->kept_s));
+		json_array_append_new(array, json);
 	}
 	pthread_mutex_unlock(&steps->lock);
 	return array;
+}
+
+/* Of the array; made where it isn't there yet. */
+static json_t *server_of(json_t *servers, const char *name)
+{
+	json_t *server;
+	size_t i;
+
+	json_array_foreach(servers, i, server)
+		if (strcmp(json_string_value(json_object_get(server, "server")), name) == 0)
+			return server;
+	server = json_pack("{s:s, s:i, s:i, s:n, s:n}", "server", name, "asked", 0, "found", 0, "status", "ttl_s");
+	json_array_append_new(servers, server);
+	return server;
+}
+
+/* One more. */
+static void member_add(json_t *object, const char *member)
+{
+	json_object_set_new(object, member, json_integer(json_integer_value(json_object_get(object, member)) + 1));
+}
+
+/* The least counts: then the first of what came is no longer true. */
+static void member_lower(json_t *object, const char *member, int64_t value)
+{
+	const json_t *before = json_object_get(object, member);
+
+	if (value >= 0 && (!json_is_integer(before) || value < json_integer_value(before)))
+		json_object_set_new(object, member, json_integer(value));
+}
+
+void cli_steps_sum(struct cli_steps *steps, json_t *object)
+{
+	json_t *servers = json_array();
+
+	json_object_set_new(object, "ttl_s", json_null());
+	json_object_set_new(object, "kept_s", json_null());
+	pthread_mutex_lock(&steps->lock);
+	for (size_t i = 0; i < steps->count; i++) {
+		const struct step *step = &steps->steps[i];
+
+		if (step->server) {
+			json_t *server = server_of(servers, step->server);
+
+			if (step->status)
+				json_object_set_new(server, "status", json_string(cli_errno_word(step->status)));
+			else
+				member_add(server, step->kind == RAI_STEP_QUESTION ? "asked" : "found");
+			member_lower(server, "ttl_s", step->ttl_s);
+		} else if (step->kind == RAI_STEP_KEPT) {
+			member_lower(object, "ttl_s", step->ttl_s);
+			member_lower(object, "kept_s", step->kept_s);
+		}
+	}
+	pthread_mutex_unlock(&steps->lock);
+	json_object_set_new(object, "servers", servers);
 }

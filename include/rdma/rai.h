@@ -230,7 +230,7 @@ enum rai_step_kind {
 	RAI_STEP_FILES = 2,	/* what the host's files say that was read: "resolv.conf: name server 192.0.2.1" */
 	RAI_STEP_HOSTS = 3,	/* the hosts file: "it has no a.example" */
 	RAI_STEP_QUESTION = 4,	/* at a name server or an SA: "A of a.example at name server 192.0.2.1" */
-	RAI_STEP_ANSWER = 5,	/* of one: "A of name server 192.0.2.1: 2 addresses, TTL 300 s" */
+	RAI_STEP_ANSWER = 5,	/* of one: "A of a.example by name server 192.0.2.1: 2 addresses, TTL 9 s" */
 	RAI_STEP_ORDER = 6,	/* an address in its place, and the rule of RFC 6724 that gave it */
 	RAI_STEP_KEPT = 7	/* for how long the answer is kept */
 };
@@ -240,6 +240,12 @@ struct rai_step {
 	uint32_t kind;		/* enum rai_step_kind */
 	uint32_t request;	/* number of the resolution; 0: of a lookup, which several may share */
 	const char *text;	/* in words for people, without control characters; gone after the call */
+	const char *server;	/* QUESTION, ANSWER: a name server's address, or DEVICE/PORT whose SA it is; or NULL */
+	int32_t status;		/* ANSWER: 0, there are records in it, or -errno as an event would have it; else 0 */
+	uint32_t reserved32;	/* 0 */
+	int64_t ttl_s;		/* ANSWER, KEPT: seconds that the records may live; -1: it has none */
+	int64_t kept_s;		/* KEPT: seconds that the answer is kept; -1: it isn't one */
+	uint64_t reserved[4];	/* 0 */
 };
 
 struct rai_watcher {

@@ -19,6 +19,9 @@ int rcm_owner_make(const char *node, const char *service, const struct rcm_hints
 		return -EINVAL;
 	if (service && !whole && strlen(service) + !given > LABEL_MAX)
 		return -ENAMETOOLONG;
+	/* The root has no label of its own for the dot to stand before. */
+	if (service && strcmp(node, ".") == 0)
+		node = "";
 	if (service)
 		len = snprintf(owner, RCM_NODE_MAX + 1, "%s%s%s.%s", given ? "" : "_", service, whole ? "" : protocol,
 			       node);

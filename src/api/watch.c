@@ -10,10 +10,14 @@
 static_assert((int)RAI_STEP_COURSE == (int)RCM_TELL_COURSE && (int)RAI_STEP_KEPT == (int)RCM_TELL_KEPT,
 	      "what is public is what is told");
 
-static void watch_told(const void *by, uint64_t at, enum rcm_tell_kind kind, unsigned request, const char *text)
+static void watch_told(const void *by, const struct rcm_tell_step *told)
 {
 	const struct rai_watcher *watcher = by;
-	const struct rai_step step = { .time_ns = at, .kind = kind, .request = request, .text = text };
+	const struct rai_step step = {
+		.time_ns = told->at, .kind = told->kind, .request = told->request, .text = told->text,
+		.server = told->facts.server, .status = told->facts.status, .ttl_s = told->facts.ttl_s,
+		.kept_s = told->facts.kept_s,
+	};
 
 	watcher->step(watcher->arg, &step);
 }

@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 
-enum { TEXT_MAX = 400 };
+enum { TEXT_MAX = 1400 };	/* a name of DNS has 1024 bytes where each of its own is escaped */
 
 static _Atomic(const void *) watched_by;
 static _Atomic(rcm_tell_fn *) watch;
@@ -47,12 +47,16 @@ static void tell_log(enum rcm_tell_kind kind, unsigned request, const char *text
 		rcm_trace("%s%s", kinds[kind], text);
 }
 
-void rcm_tell_write(enum rcm_tell_kind kind, unsigned request, const char *format, ...)
+void rcm_tell_write(enum rcm_tell_kind kind, unsigned request, const struct rcm_tell_facts *facts, const char *format,
+		    ...)
 {
+	static const struct rcm_tell_facts none = { .ttl_s = -1, .kept_s = -1 };
 	const void *watcher = atomic_load(&watched_by);
-	uint64_t at = rcm_clock_now();
 	int saved = errno;
 	char text[TEXT_MAX];
+	const struct rcm_tell_step step = {
+		.at = rcm_clock_now(), .kind = kind, .request = request, .text = text, .facts = facts ? *facts : none,
+	};
 	va_list args;
 
 	va_start(args, format);
@@ -64,6 +68,6 @@ void rcm_tell_write(enum rcm_tell_kind kind, unsigned request, const char *forma
 			*c = '?';
 	tell_log(kind, request, text);
 	if (watcher)
-		atomic_load(&watch)(watcher, at, kind, request, text);
+		atomic_load(&watch)(watcher, &step);
 	errno = saved;
 }

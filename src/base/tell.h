@@ -11,8 +11,22 @@ enum rcm_tell_kind {
 	RCM_TELL_KEPT,
 };
 
-/* at: ns of CLOCK_MONOTONIC; request: 0: of no request alone. */
-typedef void rcm_tell_fn(const void *watcher, uint64_t at, enum rcm_tell_kind kind, unsigned request, const char *text);
+/* What a step has beside its words. */
+struct rcm_tell_facts {
+	const char *server;	/* address of a name server, or DEVICE/PORT whose SA it is; NULL: it is of none */
+	int status;		/* of an answer: 0: there are records in it; else -errno */
+	int64_t ttl_s, kept_s;	/* of what was answered, how long it may live and is kept; negative: not told */
+};
+
+struct rcm_tell_step {
+	uint64_t at;		/* ns of CLOCK_MONOTONIC */
+	enum rcm_tell_kind kind;
+	unsigned request;	/* 0: of no request alone */
+	const char *text;
+	struct rcm_tell_facts facts;
+};
+
+typedef void rcm_tell_fn(const void *watcher, const struct rcm_tell_step *step);
 
 /* fn is called with what watcher points to, on any thread of the library's or a caller's, without locks but the
  * engine's gate. 0; -EBUSY: another one watches. watcher NULL: nobody any more; a call may still be under way. */
@@ -21,9 +35,10 @@ int rcm_tell_watch(rcm_tell_fn *fn, const void *watcher);
 /* True where anybody wants to know. Any thread. */
 bool rcm_tell_wants(void);
 
-/* One step; to be called without locks. Control characters become '?'. Keeps errno. */
-void rcm_tell_write(enum rcm_tell_kind kind, unsigned request, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
+/* One step; to be called without locks. facts NULL: none. Control characters become '?'. Keeps errno. */
+void rcm_tell_write(enum rcm_tell_kind kind, unsigned request, const struct rcm_tell_facts *facts, const char *format,
+		    ...) __attribute__((format(printf, 4, 5)));
 
-#define rcm_tell(kind, ...) \
-	do { if (rcm_tell_wants()) rcm_tell_write(kind, 0, __VA_ARGS__); } while (0)
+#define rcm_tell(kind, ...) rcm_tell_facts(kind, NULL, __VA_ARGS__)
+#define rcm_tell_facts(kind, facts, ...) \
+	do { if (rcm_tell_wants()) rcm_tell_write(kind, 0, facts, __VA_ARGS__); } while (0)

@@ -30,27 +30,36 @@ void rcm_told_question(const struct rcm_message_question *question, const union 
 		       unsigned tries)
 {
 	char address[INET6_ADDRSTRLEN], name[NS_MAXDNAME];
+	const struct rcm_tell_facts facts = { .server = address, .ttl_s = -1, .kept_s = -1 };
 
 	if (!rcm_tell_wants())
 		return;
 	rcm_labels_print(question->name, name);
-	rcm_tell(RCM_TELL_QUESTION, "%s of %s at name server %s%s%s", told_type(question), name,
-		 told_address(server, address), by_tcp ? ", by TCP" : "", tries ? ", as nobody answered so far" : "");
+	told_address(server, address);
+	rcm_tell_facts(RCM_TELL_QUESTION, &facts, "%s of %s at name server %s%s%s", told_type(question), name,
+		       address, by_tcp ? ", by TCP" : "", tries ? ", as nobody answered so far" : "");
 }
 
 void rcm_told_answer(const struct rcm_message_question *question, const union rcm_dns_address *server,
 		     enum rcm_dns_verdict verdict, const struct rcm_message_answer *answer)
 {
-	char address[INET6_ADDRSTRLEN];
+	bool found = answer && verdict == RCM_DNS_FOUND;
+	char address[INET6_ADDRSTRLEN], name[NS_MAXDNAME];
+	const struct rcm_tell_facts facts = {
+		.server = address, .status = rcm_verdict_errno(verdict), .ttl_s = found ? (int64_t)answer->ttl : -1,
+		.kept_s = -1,
+	};
 
 	if (!rcm_tell_wants())
 		return;
+	rcm_labels_print(question->name, name);
 	told_address(server, address);
-	if (answer && verdict == RCM_DNS_FOUND)
-		rcm_tell(RCM_TELL_ANSWER, "%s of name server %s: %u %s%s, TTL %u s", told_type(question), address,
-			 answer->count, question->type == ns_t_srv ? "record" : "address",
-			 answer->count == 1 ? "" : question->type == ns_t_srv ? "s" : "es", answer->ttl);
+	if (found)
+		rcm_tell_facts(RCM_TELL_ANSWER, &facts, "%s of %s by name server %s: %u %s%s, TTL %u s",
+			       told_type(question), name, address, answer->count,
+			       question->type == ns_t_srv ? "record" : "address",
+			       answer->count == 1 ? "" : question->type == ns_t_srv ? "s" : "es", answer->ttl);
 	else
-		rcm_tell(RCM_TELL_ANSWER, "%s of name server %s: it %s", told_type(question), address,
-			 rcm_verdict_text(verdict));
+		rcm_tell_facts(RCM_TELL_ANSWER, &facts, "%s of %s: name server %s %s", told_type(question), name,
+			       address, rcm_verdict_text(verdict));
 }

@@ -185,7 +185,7 @@ void rcm_flight_land(struct rcm_flight *flight, struct rcm_answer *answer)
 		TAILQ_REMOVE(&waiters, request, waiter);
 		request->flight = NULL;
 		rcm_step_trace(request->number, RCM_STEP_LANDED, (answer->status, answer->count),
-			       "status %d, %u results", answer->status, answer->count);
+			       "status %s, %u results", rcm_step_status(answer->status), answer->count);
 		if (is_ended_early(flight, request, answer->status))
 			rcm_flight_join(engine, request);
 		else

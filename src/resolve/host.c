@@ -104,12 +104,17 @@ static struct rcm_answer *answer_of(const struct rcm_dns_answer *from)
 
 static void host_tell_kept(const struct rcm_dns_answer *from, bool listed)
 {
+	const struct rcm_tell_facts facts = {
+		.ttl_s = from->status ? -1 : (int64_t)from->ttl, .kept_s = listed ? host_keep(from) : 0,
+	};
+
 	if (!listed)
-		rcm_tell(RCM_TELL_KEPT, "not at all, as the host's files changed meanwhile");
-	else if (host_keep(from))
-		rcm_tell(RCM_TELL_KEPT, "for %u s; TTL %u s", host_keep(from), from->ttl);
+		rcm_tell_facts(RCM_TELL_KEPT, &facts, "not at all, as the host's files changed meanwhile");
+	else if (facts.kept_s)
+		rcm_tell_facts(RCM_TELL_KEPT, &facts, "for %u s; TTL %u s", host_keep(from), from->ttl);
 	else
-		rcm_tell(RCM_TELL_KEPT, "not at all: %s", from->status ? "a failure" : "no time to live");
+		rcm_tell_facts(RCM_TELL_KEPT, &facts, "not at all: %s", from->status ? "a failure" :
+			       "no time to live");
 }
 
 static void host_answered(void *arg, const struct rcm_dns_answer *from)

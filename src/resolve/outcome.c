@@ -81,7 +81,7 @@ void rcm_outcome_tell(struct rcm_engine *engine, const struct rcm_about *about, 
 	else
 		outcome.answer = answer;
 	rcm_step_trace(about->number, RCM_STEP_TOLD, (outcome.status, outcome.arg, about->kind, outcome.text),
-		       "status %d, arg %lld", outcome.status, (long long)outcome.arg);
+		       "status %s, arg %lld", rcm_step_status(outcome.status), (long long)outcome.arg);
 	done(arg, &outcome);
 }
 

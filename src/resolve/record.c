@@ -72,6 +72,14 @@ struct rcm_answer *rcm_record_partial(const struct rcm_record_lookup *lookup)
 				!(lookup->flags & RAI_NOROUTE));
 }
 
+/* Records have no time to live: the publisher's lease is the SA's own matter. */
+static void record_tell_kept(uint32_t keep_ms)
+{
+	const struct rcm_tell_facts facts = { .ttl_s = -1, .kept_s = keep_ms / 1000 };
+
+	rcm_tell_facts(RCM_TELL_KEPT, &facts, "for %u ms, as RAI_SA_KEEP_MS says", keep_ms);
+}
+
 static void finish_if_done(struct rcm_record_lookup *lookup)
 {
 	struct rcm_flight *flight = lookup->flight;
@@ -89,6 +97,7 @@ static void finish_if_done(struct rcm_record_lookup *lookup)
 		rcm_cache_put(&engine->cache, flight->hh.key, flight->hh.keylen, flight->hh.hashv, answer,
 			      now, now + keep * RCM_NS_PER_MS);
 		rcm_monitor_want(&engine->monitor, now + keep * RCM_NS_PER_MS);
+		record_tell_kept((uint32_t)keep);
 	}
 	flight->record = NULL;
 	flight->late = lookup->late && answer->status;

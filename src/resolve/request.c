@@ -21,6 +21,15 @@ static const char *const step_texts[RCM_STEPS] = {
 	[RCM_STEP_JOINED] = "joined", [RCM_STEP_LANDED] = "landed", [RCM_STEP_TOLD] = "told",
 };
 
+enum { STEP_TEXT_MAX = 600 };	/* a node and a service, and words about them */
+
+const char *rcm_step_status(int status)
+{
+	const char *name = status ? strerrorname_np(-status) : "0";
+
+	return name ? name : "?";
+}
+
 const char *rcm_step_text(enum rcm_step step)
 {
 	return step_texts[step];
@@ -28,13 +37,13 @@ const char *rcm_step_text(enum rcm_step step)
 
 void rcm_step_write(unsigned number, enum rcm_step step, const char *format, ...)
 {
-	char detail[RCM_TEXT_MAX];
+	char detail[STEP_TEXT_MAX];
 	va_list args;
 
 	va_start(args, format);
 	vsnprintf(detail, sizeof(detail), format, args);
 	va_end(args);
-	rcm_tell_write(RCM_TELL_COURSE, number, "%s (%s)", step_texts[step], detail);
+	rcm_tell_write(RCM_TELL_COURSE, number, NULL, "%s (%s)", step_texts[step], detail);
 }
 
 /* By how much. */

@@ -142,6 +142,7 @@ static inline const char *rcm_request_text(const struct rcm_request *request)
 /* A probe, with its arguments behind the number in brackets; told, and a line of RAI_LOG=trace, "request 7: asked
  * (detail)". Any thread, without a lock. */
 const char *rcm_step_text(enum rcm_step step);
+const char *rcm_step_status(int status);	/* "ENOENT"; "0" */
 #define rcm_step_trace(number, step, arguments, ...) \
 	do { \
 		RCM_PROBE(RCM_PROBE_##step, number, RCM_STEP_ARGUMENTS arguments); \

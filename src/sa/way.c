@@ -3,6 +3,7 @@
 #include "sa/way.h"
 
 #include <errno.h>
+#include <stdio.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -47,25 +48,44 @@ int rcm_way_look(struct rcm_way *way, bool in_doubt)
 	return 0;
 }
 
+/* DEVICE/PORT. */
+enum { WAY_NAME_MAX = sizeof(((struct rcm_sa_port *)NULL)->device) + sizeof("/255") };
+
+static struct rcm_tell_facts way_facts(const struct rcm_way *way, char name[WAY_NAME_MAX])
+{
+	snprintf(name, WAY_NAME_MAX, "%s/%u", way->port.device, way->port.number);
+	return (struct rcm_tell_facts) { .server = name, .ttl_s = -1, .kept_s = -1 };
+}
+
 int rcm_way_send(struct rcm_way *way, unsigned agent, const uint8_t *mad, unsigned listen_ms)
 {
 	int ret = way->ops->send(way->umad, agent, &way->address, mad, listen_ms);
+	struct rcm_tell_facts facts;
+	char name[WAY_NAME_MAX];
 
+	if (!rcm_tell_wants())
+		return ret;
+	facts = way_facts(way, name);
 	if (ret)
-		rcm_tell(RCM_TELL_QUESTION, "%s can't be sent through %s/%u: errno %d", rcm_wire_subject(mad),
-			 way->port.device, way->port.number, -ret);
+		rcm_tell_facts(RCM_TELL_QUESTION, &facts, "%s can't be sent through %s: errno %d",
+			       rcm_wire_subject(mad), name, -ret);
 	else
-		rcm_tell(RCM_TELL_QUESTION, "%s at the SA at LID %u, through %s/%u", rcm_wire_subject(mad),
-			 way->address.lid, way->port.device, way->port.number);
+		rcm_tell_facts(RCM_TELL_QUESTION, &facts, "%s at the SA at LID %u, through %s", rcm_wire_subject(mad),
+			       way->address.lid, name);
 	return ret;
 }
 
 int rcm_way_recv(struct rcm_way *way, struct rcm_umad_message *ret_message)
 {
 	int ret = way->ops->recv(way->umad, ret_message);
+	struct rcm_tell_facts facts;
+	char name[WAY_NAME_MAX];
 
-	if (!ret && ret_message->len >= RCM_MAD_HEADER_SIZE)
-		rcm_tell(RCM_TELL_ANSWER, "%s of the SA%s", rcm_wire_subject(ret_message->mad),
-			 ret_message->timed_out ? ": none, the kernel gave up" : "");
+	if (ret || ret_message->len < RCM_MAD_HEADER_SIZE || !rcm_tell_wants())
+		return ret;
+	facts = way_facts(way, name);
+	facts.status = ret_message->timed_out ? -ETIMEDOUT : 0;
+	rcm_tell_facts(RCM_TELL_ANSWER, &facts, "%s of the SA%s", rcm_wire_subject(ret_message->mad),
+		       ret_message->timed_out ? ": none, the kernel gave up" : "");
 	return ret;
 }

@@ -85,6 +85,7 @@ static void test_watcher_is_told_the_course_of_a_number_and_of_a_name(void **sta
 	here = find(RAI_STEP_COURSE, "here");
 	end = find(RAI_STEP_COURSE, "told (status 0");
 	assert_true(here && end && here < end);
+	assert_true(!here->server && here->status == 0 && here->ttl_s == -1 && here->kept_s == -1);
 	assert_true(here->request > 0 && here->request == end->request);
 	assert_true(here->time_ns > 0 && here->time_ns <= end->time_ns);
 	/* Any host has it, in its hosts file or in a module of its. */

@@ -181,6 +181,21 @@ static void test_srv_name_forms_and_search_list(void **state)
 	assert_int_equal(ask("srv.", "nfs", AF_INET, 0), -ENOENT);
 }
 
+static void test_srv_domain_may_be_the_root(void **state)
+{
+	(void)state;
+	use("127.0.0.5", "search rai.test\n");
+	assert_int_equal(ask(".", "srv-plain", AF_INET, 0), 0);
+	assert_string_equal(told, "0:7001 live 192.0.2.5\n");
+	assert_int_equal(ask("_srv-plain._tcp.", NULL, AF_INET, 0), 0);
+	assert_string_equal(told, "0:7001 live 192.0.2.5\n");
+	/* All names are below the root, so of an address that comes along nothing is believed. */
+	assert_int_equal(ask(".", "srv-stranger", AF_INET, 0), 0);
+	assert_string_equal(told, "0:7001 live 192.0.2.5\n");
+	assert_int_equal(ask(".", "srv-root", AF_INET, 0), -ENOENT);
+	assert_non_null(strstr(told, "decidedly"));
+}
+
 /* Kept as it is, the order is drawn for each: 60 times the same one of four has a chance of 4^-59. */
 static void test_srv_kept_answer_has_an_order_of_its_own_each_time(void **state)
 {
@@ -359,6 +374,7 @@ int main(void)
 		cmocka_unit_test(test_srv_aliases_of_owner_and_target_are_followed),
 		cmocka_unit_test(test_srv_target_of_the_hosts_file_has_its_address),
 		cmocka_unit_test(test_srv_name_forms_and_search_list),
+		cmocka_unit_test(test_srv_domain_may_be_the_root),
 		cmocka_unit_test(test_srv_kept_answer_has_an_order_of_its_own_each_time),
 		cmocka_unit_test(test_srv_lies_beside_the_records_are_not_believed),
 		cmocka_unit_test(test_srv_broken_records_are_told_as_such),

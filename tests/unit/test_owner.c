@@ -29,6 +29,8 @@ static void test_owner_is_service_and_protocol_before_the_domain(void **state)
 		{ "example.com.", "_nfs", 0, "_nfs._tcp.example.com." },
 		{ "example.com", "_nfs._sctp", RDMA_PS_UDP, "_nfs._sctp.example.com" },
 		{ "_nfs._tcp.example.com", NULL, RDMA_PS_UDP, "_nfs._tcp.example.com" },
+		{ ".", "nfs", 0, "_nfs._tcp." },
+		{ ".", "_nfs._udp", 0, "_nfs._udp." },
 		{ "web.service.consul", NULL, 0, "web.service.consul" },
 	};
 
