@@ -2,12 +2,23 @@
 /* Lists by rtnetlink. */
 #include "dns/netlink.h"
 
+#include <errno.h>
 #include <linux/rtnetlink.h>
 #include <stdint.h>
 #include <sys/socket.h>
 
 #include "base/err.h"
 #include "base/fds.h"
+
+/* A list that this kernel was built without has nothing in it: rules, say, or all of IPv6. */
+static int netlink_refused(const struct nlmsghdr *nlh)
+{
+	const struct nlmsgerr *refusal = NLMSG_DATA(nlh);
+
+	if (nlh->nlmsg_len < NLMSG_LENGTH(sizeof(*refusal)) || refusal->error >= 0)
+		return -EIO;
+	return refusal->error == -EOPNOTSUPP ? 0 : refusal->error;
+}
 
 /* 1: there is more; 0: that was all; or -errno. */
 static int netlink_take(const void *bytes, size_t len, int (*take)(const struct nlmsghdr *nlh, void *arg), void *arg)
@@ -17,7 +28,9 @@ static int netlink_take(const void *bytes, size_t len, int (*take)(const struct 
 	for (const struct nlmsghdr *nlh = bytes; !ret && NLMSG_OK(nlh, len); nlh = NLMSG_NEXT(nlh, len)) {
 		if (nlh->nlmsg_type == NLMSG_DONE)
 			return 0;
-		ret = nlh->nlmsg_type == NLMSG_ERROR ? -EIO : take(nlh, arg);
+		if (nlh->nlmsg_type == NLMSG_ERROR)
+			return netlink_refused(nlh);
+		ret = take(nlh, arg);
 	}
 	return ret ? ret : 1;
 }
@@ -32,16 +45,17 @@ int rcm_netlink_dump(int type, int family, int (*take)(const struct nlmsghdr *nl
 			 .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP },
 		.msg = { .rtm_family = (uint8_t)family },
 	};
-	int fd = rcm_fds_add(socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE)), ret;
+	int fd = rcm_fds_add(socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE)), ret;
 	_Alignas(struct nlmsghdr) char buf[16384];
 
 	if (fd < 0)
 		return fd;
 	ret = send(fd, &ask, sizeof(ask), 0) < 0 ? rcm_errno() : 1;
+	/* The kernel has put the next part there before a call returns: nothing is waited for. */
 	while (ret > 0) {
 		ssize_t n = recv(fd, buf, sizeof(buf), 0);
 
-		ret = n < 0 ? rcm_errno() : netlink_take(buf, (size_t)n, take, arg);
+		ret = n <= 0 ? (n ? rcm_errno() : -EIO) : netlink_take(buf, (size_t)n, take, arg);
 	}
 	rcm_fds_close(fd);
 	return ret;

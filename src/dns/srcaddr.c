@@ -50,7 +50,8 @@ struct way {
 struct rcm_srcaddr {
 	struct rcm_loop *loop;	/* NULL: nobody tells */
 	struct rcm_source told;	/* in the loop: nothing changed */
-	int monitor;		/* readable when an address, a route, a rule or a device of the host came or went */
+	int monitor;		/* readable when an address, a route, a rule or a device of the host came or went; -1:
+				 * this process isn't told of any, nothing is known but what connect() tells */
 	int udp4, udp6;		/* -1: not open yet, or the family isn't there */
 	unsigned owns_count;
 	struct own *owns;
@@ -149,17 +150,18 @@ static bool srcaddr_has_choice(const struct rcm_srcaddr *srcaddr)
 	return choice > 1;
 }
 
-static int srcaddr_refresh(struct rcm_srcaddr *srcaddr)
+/* What a kernel, or a sandbox, doesn't tell isn't known, and isn't asked for again until something changes. False:
+ * memory or descriptors had run out. */
+static bool srcaddr_refresh(struct rcm_srcaddr *srcaddr)
 {
-	int ret;
+	int addresses, blocks;
 
 	srcaddr_forget_ways(srcaddr);
 	srcaddr->owns_count = 0;
-	ret = rcm_netlink_dump(RTM_GETADDR, AF_UNSPEC, srcaddr_add_own, srcaddr);
-	if (!ret)
-		ret = rcm_blocks_read(&srcaddr->blocks);
-	srcaddr->choice = srcaddr_has_choice(srcaddr);
-	return ret;
+	addresses = rcm_netlink_dump(RTM_GETADDR, AF_UNSPEC, srcaddr_add_own, srcaddr);
+	blocks = rcm_blocks_read(&srcaddr->blocks);
+	srcaddr->choice = addresses || srcaddr_has_choice(srcaddr);
+	return !rcm_is_want(addresses) && !rcm_is_want(blocks);
 }
 
 /* Once is enough until somebody wants to know: the routes of others must not keep us awake. */
@@ -179,9 +181,9 @@ bool rcm_srcaddr_is_stale(struct rcm_srcaddr *srcaddr)
 {
 	char buf[4096];
 
-	if (srcaddr->told.loop && !srcaddr->stale)
+	if (srcaddr->monitor < 0 || (srcaddr->told.loop && !srcaddr->stale))
 		return false;
-	while (recv(srcaddr->monitor, buf, sizeof(buf), MSG_DONTWAIT) >= 0 || errno == ENOBUFS)
+	while (recv(srcaddr->monitor, buf, sizeof(buf), MSG_DONTWAIT) > 0 || errno == ENOBUFS)
 		srcaddr->stale = true;
 	return srcaddr->stale;
 }
@@ -189,13 +191,14 @@ bool rcm_srcaddr_is_stale(struct rcm_srcaddr *srcaddr)
 void rcm_srcaddr_follow(struct rcm_srcaddr *srcaddr)
 {
 	if (rcm_srcaddr_is_stale(srcaddr))
-		srcaddr->stale = srcaddr_refresh(srcaddr) != 0;
+		srcaddr->stale = !srcaddr_refresh(srcaddr);
 	/* Where it can't be had in the loop it is looked at each time. */
-	if (srcaddr->loop && !srcaddr->told.loop)
+	if (srcaddr->loop && srcaddr->monitor >= 0 && !srcaddr->told.loop)
 		(void)rcm_source_add(srcaddr->loop, &srcaddr->told, srcaddr->monitor, RCM_READABLE, srcaddr_told);
 }
 
-static int srcaddr_open_monitor(void)
+/* 0 or -errno: *ret_fd is -1 where a sandbox, or the kernel, has no such socket for this process. */
+static int srcaddr_open_monitor(int *ret_fd)
 {
 	struct sockaddr_nl nl = { .nl_family = AF_NETLINK,
 				  .nl_groups = RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR | RTMGRP_IPV4_ROUTE |
@@ -203,27 +206,28 @@ static int srcaddr_open_monitor(void)
 					       RTMGRP_LINK };
 	int fd = rcm_fds_add(socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE));
 
-	if (fd < 0)
+	if (rcm_is_want(fd))
 		return fd;
-	if (!bind(fd, (struct sockaddr *)&nl, sizeof(nl)))
-		return fd;
-	rcm_fds_close(fd);
-	return -EIO;
+	if (fd >= 0 && bind(fd, (struct sockaddr *)&nl, sizeof(nl))) {
+		rcm_fds_close(fd);
+		fd = -1;
+	}
+	*ret_fd = fd < 0 ? -1 : fd;
+	return 0;
 }
 
 int rcm_srcaddr_open(struct rcm_srcaddr **ret_srcaddr)
 {
 	struct rcm_srcaddr *srcaddr = calloc(1, sizeof(*srcaddr));
-	int fd;
+	int ret;
 
 	if (!srcaddr)
 		return -ENOMEM;
-	fd = srcaddr_open_monitor();
-	if (fd < 0) {
+	ret = srcaddr_open_monitor(&srcaddr->monitor);
+	if (ret) {
 		free(srcaddr);
-		return fd;
+		return ret;
 	}
-	srcaddr->monitor = fd;
 	srcaddr->udp4 = srcaddr->udp6 = -1;
 	srcaddr->stale = true;
 	srcaddr->policy = rcm_policy_default;
@@ -359,7 +363,7 @@ static int srcaddr_look_at(struct rcm_srcaddr *srcaddr, struct rcm_order *order)
 	struct way *way;
 	int ret;
 
-	if (srcaddr->stale)
+	if (srcaddr->stale || srcaddr->monitor < 0)
 		return srcaddr_ask_way(srcaddr, order);
 	HASH_FIND(hh, srcaddr->ways, &key, sizeof(key), way);
 	if (way) {

@@ -7,7 +7,8 @@
 
 struct rcm_srcaddr;
 
-/* 0 or -errno. One thread. */
+/* 0, or what memory and descriptors ran out by. Where the kernel doesn't tell this process of its addresses and routes
+ * (AF_NETLINK refused), nothing is kept, and sources are known without their flags and prefixes. One thread. */
 int rcm_srcaddr_open(struct rcm_srcaddr **ret_srcaddr);
 void rcm_srcaddr_close(struct rcm_srcaddr *srcaddr);
 
@@ -30,7 +31,7 @@ int rcm_srcaddr_renew(const struct rcm_srcaddr *srcaddr, struct rcm_srcaddr **re
 
 /*
  * Puts count addresses in the order of order.h. Waits for nothing but the kernel's routing tables: a UDP socket that
- * is connected sends no packet. Without memory, descriptors or the tables, the order is left as it is this time.
+ * is connected sends no packet. Without memory, descriptors or UDP sockets the order is left as it is this time.
  */
 void rcm_srcaddr_sort(struct rcm_srcaddr *srcaddr, union rcm_dns_address *addresses, unsigned count);
 

@@ -12,9 +12,11 @@
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../fakes/sandbox.h"
 #include "../unit/test.h"
 #include "user.h"
 
@@ -94,6 +96,18 @@ static void limit_descriptors(void)
 	limit(RLIMIT_NOFILE, 8);
 }
 
+/* As systemd's RestrictAddressFamilies= does where it has no AF_NETLINK. */
+static void refuse_netlink(void)
+{
+	need(sandbox_enter(SYS_socket, AF_NETLINK, SANDBOX_REFUSES, EAFNOSUPPORT));
+}
+
+/* Of netlink, and of all other sockets. */
+static void refuse_bind(void)
+{
+	need(sandbox_enter(SYS_bind, SANDBOX_ANY, SANDBOX_REFUSES, EPERM));
+}
+
 static const struct {
 	const char *what;
 	void (*take)(void);
@@ -107,6 +121,8 @@ static const struct {
 	{ "threads (`RLIMIT_NPROC` 0)", limit_processes },
 	{ "locked memory (`RLIMIT_MEMLOCK` 0)", limit_locked_memory },
 	{ "descriptors (`RLIMIT_NOFILE` 8)", limit_descriptors },
+	{ "netlink (a sandbox refuses `AF_NETLINK`)", refuse_netlink },
+	{ "`bind()` (a sandbox refuses it)", refuse_bind },
 };
 
 /* ---- What becomes of names ---- */

@@ -1,12 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The order by the kernel's routes, where descriptors are short for a while. */
+/* The order by the kernel's routes, where descriptors are short for a while, or netlink is refused. */
 #include "dns/srcaddr.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "sandbox.h"
 #include "test.h"
+#include "asleep.h"
 
 static struct rlimit before;
 
@@ -79,10 +85,37 @@ static void test_srcaddr_opened_without_descriptors_sorts_when_there_are_some(vo
 	}
 }
 
+/* As getaddrinfo() does: connect() tells the source, and that there is none. In a process of its own, as it is for good. */
+static void test_srcaddr_in_a_sandbox_without_netlink_sorts_by_what_connect_tells(void **state)
+{
+	union rcm_dns_address addresses[2];
+	struct rcm_srcaddr *srcaddr;
+	int status = -1;
+	pid_t pid;
+
+	(void)state;
+	if (!has_ipv6_loopback() || emulated())
+		skip();
+	fflush(NULL);
+	pid = fork();
+	if (!pid) {
+		if (!sandbox_enter(SYS_socket, AF_NETLINK, SANDBOX_REFUSES, EAFNOSUPPORT) ||
+		    rcm_srcaddr_open(&srcaddr))
+			_exit(1);
+		rcm_srcaddr_follow(srcaddr);
+		fill(addresses);
+		rcm_srcaddr_sort(srcaddr, addresses, 2);
+		_exit(rcm_srcaddr_is_stale(srcaddr) || addresses[0].sa.sa_family != AF_INET6 ? 2 : 0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_srcaddr_opened_without_descriptors_sorts_when_there_are_some, keep_limit),
+		cmocka_unit_test(test_srcaddr_in_a_sandbox_without_netlink_sorts_by_what_connect_tells),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
