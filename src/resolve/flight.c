@@ -26,7 +26,10 @@ static int flight_new(struct rcm_engine *engine, const struct rcm_request *reque
 
 	if (!flight)
 		return -ENOMEM;
-	*flight = (struct rcm_flight){ .engine = engine, .deadline = request->deadline, .listed = true };
+	*flight = (struct rcm_flight){ .engine = engine, .listed = true };
+	/* A lookup of names keeps resolv.conf's time, whoever waits for it. */
+	if (rcm_request_is_sa(request))
+		flight->deadline = request->deadline;
 	TAILQ_INIT(&flight->waiters);
 	HASH_ADD_KEYPTR_BYHASHVALUE(hh, engine->flights, request->key, request->key_len,
 				    request->key_hash, flight);
