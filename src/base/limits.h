@@ -33,6 +33,7 @@ enum {
 	RCM_SRV_WAIT_MS = 1000,		/* how long those that stay silent are waited for when others were found */
 	RCM_BLOCKS_MAX = 256,		/* prefixes of routes that are told apart */
 	RCM_WAYS_MAX = 4096,		/* ways to addresses that are kept until a route changes */
+	RCM_SEARCH_MAX = 1024,		/* domains of resolv.conf's search list that are gone by */
 	RCM_SORTLIST_MAX = 64,		/* networks of resolv.conf's sortlist that are gone by */
 	RCM_POLICY_ROWS = 64,		/* lines of a kind in gai.conf; a longer one is left to glibc */
 	RCM_HOSTS_BYTES_MAX = 16 << 20,	/* of a hosts file kept in memory; a larger one is left to glibc */
@@ -40,7 +41,9 @@ enum {
 	RCM_LOOK_MS = 1000,		/* how long the host's files count as unchanged where inotify(7) can't tell */
 	RCM_WATCH_IDLE_MS = 10000,	/* how long they are watched after the last name */
 	RCM_LOOK_WAIT_MS = 100,		/* how long a name waits for a look at files that were read before */
-	RCM_SERVICES_MAX = 1024,	/* service names whose port is remembered */
+	RCM_SERVICES_MAX = 1024,	/* service names whose port is remembered, */
+	RCM_SERVICES_KEEP_S = 60,	/* for so long: modules of nsswitch.conf don't say when theirs change, */
+	RCM_SERVICES_NONE_KEEP_S = 1,	/* and that there is none for so long: nor that they couldn't look */
 	RCM_NSS_WORKERS = 8,		/* getaddrinfo() threads, only where nsswitch.conf needs them: for host
 					 * names, and as many for service names */
 	RCM_NSS_THREADS = 64,		/* the same with those that didn't come back from a name that was given up */

@@ -5,13 +5,13 @@
 #include <arpa/inet.h>
 #include <arpa/nameser.h>
 #include <errno.h>
-#include <limits.h>
 #include <net/if.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/limits.h"
 #include "dns/environment.h"
 #include "dns/lines.h"
 
@@ -69,7 +69,7 @@ static int resolv_domain_line(struct reading *reading, char *rest)
 
 static int resolv_search_line(struct reading *reading, char *rest)
 {
-	return resolv_search_take(reading, rest, UINT_MAX);
+	return resolv_search_take(reading, rest, RCM_SEARCH_MAX);
 }
 
 /* A scope counts where it means something, and one that isn't there counts as none. */

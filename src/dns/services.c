@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "base/clock.h"
 #include "base/container.h"
 #include "base/limits.h"
 #include "base/lock.h"
@@ -20,6 +21,7 @@ enum { ENTRY_USUAL = 1024, ENTRY_MAX = 64 << 10 };
 
 struct known {
 	UT_hash_handle hh;
+	uint64_t until;			/* is it true, in ns */
 	int port;			/* host order; < 0: there is none */
 	char key[];			/* the type's letter, then the name */
 };
@@ -77,6 +79,20 @@ static void known_clear_locked(struct rcm_services *services) RCM_REQUIRES(&serv
 	}
 }
 
+static struct known *known_find_locked(struct rcm_services *services, const char *key, unsigned len)
+	RCM_REQUIRES(&services->lock)
+{
+	struct known *known;
+
+	rcm_lock_assert_held(&services->lock);
+	HASH_FIND(hh, services->known, key, len, known);
+	if (!known || known->until > rcm_clock_lately())
+		return known;
+	HASH_DEL(services->known, known);
+	free(known);
+	return NULL;
+}
+
 /* Without memory for it, it is asked for again. */
 static void known_add_locked(struct rcm_services *services, const char *key, unsigned len, int port)
 	RCM_REQUIRES(&services->lock)
@@ -84,8 +100,7 @@ static void known_add_locked(struct rcm_services *services, const char *key, uns
 	struct known *known;
 
 	rcm_lock_assert_held(&services->lock);
-	HASH_FIND(hh, services->known, key, len, known);
-	if (known)
+	if (known_find_locked(services, key, len))
 		return;
 	if (HASH_COUNT(services->known) >= RCM_SERVICES_MAX)
 		known_clear_locked(services);
@@ -94,6 +109,8 @@ static void known_add_locked(struct rcm_services *services, const char *key, uns
 		return;
 	memcpy(known->key, key, len);
 	known->port = port;
+	known->until = rcm_clock_now() +
+		       (port < 0 ? RCM_SERVICES_NONE_KEEP_S : RCM_SERVICES_KEEP_S) * RCM_NS_PER_S;
 	HASH_ADD_KEYPTR(hh, services->known, known->key, len, known);
 	if (!known->hh.tbl)
 		free(known);
@@ -107,7 +124,7 @@ int rcm_services_find(struct rcm_services *services, const char *name, int type,
 	int ret = 0;
 
 	rcm_lock_acquire(&services->lock);
-	HASH_FIND(hh, services->known, key, len, known);
+	known = known_find_locked(services, key, len);
 	if (known && known->port >= 0)
 		*ret_port = (uint16_t)known->port;
 	if (known)

@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/limits.h"
 #include "dns/environment.h"
 #include "test.h"
 
@@ -94,6 +95,18 @@ static void test_resolv_last_list_of_domains_counts(void **state)
 	check_search("a.test");
 	read_text("search a b c d e f g h i j\n");
 	assert_int_equal(resolv->search_count, 10);
+}
+
+/* Each is a name to ask for: what a machine wrote must not keep the resolver busy for ever. */
+static void test_resolv_domains_beyond_the_limit_are_left_out(void **state)
+{
+	static char text[sizeof("search") + 2 * (RCM_SEARCH_MAX + 10)] = "search";
+
+	(void)state;
+	for (char *at = text + strlen(text); at + 2 < text + sizeof(text); at += 2)
+		memcpy(at, " a", 3);
+	read_text(text);
+	assert_int_equal(resolv->search_count, RCM_SEARCH_MAX);
 }
 
 static void test_resolv_options_each(void **state)
@@ -227,6 +240,7 @@ int main(void)
 		RESOLV_TEST(test_resolv_servers_of_both_families_with_scope),
 		RESOLV_TEST(test_resolv_lines_that_name_no_server_are_left_out),
 		RESOLV_TEST(test_resolv_last_list_of_domains_counts),
+		RESOLV_TEST(test_resolv_domains_beyond_the_limit_are_left_out),
 		RESOLV_TEST(test_resolv_options_each),
 		RESOLV_TEST(test_resolv_numbers_have_bounds),
 		RESOLV_TEST(test_resolv_environment_goes_before_the_file),

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <sys/socket.h>
 
+#include "base/clock.h"
 #include "base/limits.h"
 #include "test.h"
 
@@ -23,6 +24,13 @@ static struct rcm_loop loop;
 static struct rcm_services *services;
 static sem_t leave;
 static atomic_uint asked;
+static uint64_t later_ns;
+
+/* Time stands still but for later_ns. */
+static uint64_t fake_now(void)
+{
+	return RCM_NS_PER_S + later_ns;
+}
 
 /* "stuck" waits for leave; "both" is 1 by tcp and 2 by udp, "udp" 3 by udp; nothing else is there. */
 static int fake_ask(const char *name, const char *protocol)
@@ -43,6 +51,8 @@ static int set_up(void **state)
 	(void)state;
 	sem_init(&leave, 0, 0);
 	atomic_store(&asked, 0);
+	later_ns = 0;
+	rcm_clock_replace(fake_now);
 	assert_int_equal(rcm_loop_init(&loop), 0);
 	assert_int_equal(rcm_services_open(&loop, fake_ask, &services), 0);
 	return 0;
@@ -53,6 +63,7 @@ static int tear_down(void **state)
 	(void)state;
 	rcm_services_close(services);
 	rcm_loop_done(&loop);
+	rcm_clock_replace(NULL);
 	return 0;
 }
 
@@ -131,6 +142,21 @@ static void test_services_forgotten_are_asked_for_again_and_late_answers_do_not_
 	assert_int_equal(known("udp", SOCK_DGRAM), 0);
 }
 
+/* A module that is down is told as "no such service" by the C library, and the port of one may change. */
+static void test_services_are_asked_for_again_in_time_the_missing_soon(void **state)
+{
+	(void)state;
+	assert_int_equal(ask("both", SOCK_STREAM), 1);
+	assert_int_equal(ask("none", SOCK_STREAM), -ENOENT);
+	later_ns = RCM_SERVICES_NONE_KEEP_S * RCM_NS_PER_S;
+	assert_int_equal(known("none", SOCK_STREAM), 0);
+	assert_int_equal(known("both", SOCK_STREAM), 1);
+	later_ns = RCM_SERVICES_KEEP_S * RCM_NS_PER_S;
+	assert_int_equal(known("both", SOCK_STREAM), 0);
+	assert_int_equal(ask("both", SOCK_STREAM), 1);
+	assert_int_equal(known("both", SOCK_STREAM), 1);
+}
+
 static void test_services_of_a_stuck_module_hold_up_nobody_and_can_be_given_up(void **state)
 {
 	struct result stuck[RCM_NSS_WORKERS];
@@ -181,6 +207,7 @@ int main(void)
 		T(test_services_are_found_by_transport_and_known_from_then_on),
 		T(test_services_that_are_numbers_with_something_about_them_are_none),
 		T(test_services_forgotten_are_asked_for_again_and_late_answers_do_not_count),
+		T(test_services_are_asked_for_again_in_time_the_missing_soon),
 		T(test_services_of_a_stuck_module_hold_up_nobody_and_can_be_given_up),
 		T(test_services_more_than_are_remembered_stay_right),
 		T(test_services_of_this_host_are_what_getservbyname_says),
