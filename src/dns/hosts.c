@@ -3,7 +3,6 @@
 #include "dns/hosts.h"
 
 #include <arpa/inet.h>
-#include <ctype.h>
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -14,6 +13,7 @@
 #define uthash_nonfatal_oom(element) ((element)->lost = true)
 #include <uthash.h>
 
+#include "base/ascii.h"
 #include "base/limits.h"
 #include "dns/lines.h"
 
@@ -46,7 +46,7 @@ struct rcm_hosts {
 static void hosts_lower(char *s)
 {
 	for (; *s; s++)
-		*s = (char)tolower((unsigned char)*s);
+		*s = (char)rcm_ascii_lower((uint8_t)*s);
 }
 
 static struct host *hosts_find_or_make(struct rcm_hosts *hosts, const char *name)

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "base/ascii.h"
+
 enum {
 	POINTER = 0xc0,
 	LABEL_MAX = 63,
@@ -106,11 +108,6 @@ size_t rcm_labels_skip_known(const uint8_t *bytes, size_t len, size_t at)
 	return at < len ? at : 0;
 }
 
-static uint8_t labels_lower(uint8_t c)
-{
-	return c >= 'A' && c <= 'Z' ? (uint8_t)(c + 'a' - 'A') : c;
-}
-
 bool rcm_labels_are(const uint8_t *bytes, size_t len, size_t at, const uint8_t *labels)
 {
 	struct walk walk = walk_begin(bytes, len, at);
@@ -122,7 +119,7 @@ bool rcm_labels_are(const uint8_t *bytes, size_t len, size_t at, const uint8_t *
 		if (n < 0 || *labels++ != n)
 			return false;
 		for (int i = 0; i < n; i++)
-			if (labels_lower(label[i]) != labels_lower(*labels++))
+			if (rcm_ascii_lower(label[i]) != rcm_ascii_lower(*labels++))
 				return false;
 	} while (n);
 	return true;

@@ -5,8 +5,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
+#include "base/ascii.h"
 #include "dns/environment.h"
 #include "dns/lines.h"
 
@@ -52,8 +52,8 @@ static int pick_host_line(char *line, void *arg)
 	struct rcm_pick *pick = arg;
 	char *rest, *word = strtok_r(line, blanks, &rest), *value = strtok_r(NULL, blanks, &rest);
 
-	if (word && value && !strcasecmp(word, "multi"))
-		pick->multi = !strcasecmp(value, "on");
+	if (word && value && rcm_ascii_same(word, "multi"))
+		pick->multi = rcm_ascii_same(value, "on");
 	return 0;
 }
 

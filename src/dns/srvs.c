@@ -5,8 +5,8 @@
 #include <resolv.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
+#include "base/ascii.h"
 #include "dns/rr.h"
 
 /* ---- Records ---- */
@@ -14,7 +14,7 @@
 static bool srv_is_same(const struct rcm_dns_srv *a, const struct rcm_dns_srv *b)
 {
 	return a->priority == b->priority && a->weight == b->weight && a->port == b->port &&
-	       !strcasecmp(a->target, b->target);
+	       rcm_ascii_same(a->target, b->target);
 }
 
 /* Where one more goes: behind the others, or in the place of the last of those with the worst priority. NULL: it is
@@ -141,7 +141,7 @@ static bool srvs_read_extras(struct rcm_srvs *srvs, const struct rcm_message_ans
 static const struct rcm_dns_srv *srvs_same_target(const struct rcm_srvs *srvs, const struct rcm_dns_srv *srv)
 {
 	for (const struct rcm_dns_srv *before = srvs->records; before < srv; before++)
-		if (!strcasecmp(before->target, srv->target))
+		if (rcm_ascii_same(before->target, srv->target))
 			return before;
 	return NULL;
 }

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
+#include "base/ascii.h"
 #include "dns/eai.h"
 
 /* ---- Which there are ---- */
@@ -15,7 +15,7 @@
 static struct rcm_target *targets_find(const struct rcm_targets *targets, const char *name)
 {
 	for (unsigned i = 0; i < targets->count; i++)
-		if (!strcasecmp(targets->targets[i].name, name))
+		if (rcm_ascii_same(targets->targets[i].name, name))
 			return &targets->targets[i];
 	return NULL;
 }
@@ -102,7 +102,7 @@ bool rcm_target_take_extras(struct rcm_target *target, const struct rcm_dns_answ
 	int wanted = target->family;
 	bool v4 = false, v6 = false;
 
-	while (strcasecmp(record->target, target->name) != 0)
+	while (!rcm_ascii_same(record->target, target->name))
 		record++;
 	for (unsigned i = record->first; i < record->first + record->count; i++) {
 		int family = answer->addresses[i].sa.sa_family;

@@ -4,16 +4,12 @@
 
 #include <string.h>
 
+#include "base/ascii.h"
+
 enum {
 	KIND_HOST = 'h', KIND_SRV = 's', KIND_SERVICE_ID = 'i', KIND_SERVICE_NAME = 'n', KIND_LISTING = 'l',
 	KIND_REMOVAL = 'r',
 };
-
-/* ASCII only, whatever the locale: RFC 4343. */
-static uint8_t key_lower(uint8_t c)
-{
-	return c >= 'A' && c <= 'Z' ? c | 0x20 : c;
-}
 
 /* What stands before the letters of a name has a meaning by its bits. */
 static bool key_is_host(const uint8_t *key, size_t len)
@@ -30,7 +26,7 @@ int rcm_key_compare(const void *a, const void *b, size_t len)
 		return 0;
 	if (!key_is_host(x, len) || memcmp(x, y, RCM_KEY_HOST_TEXT) != 0)
 		return 1;
-	while (i < len && key_lower(x[i]) == key_lower(y[i]))
+	while (i < len && rcm_ascii_lower(x[i]) == rcm_ascii_lower(y[i]))
 		i++;
 	return i < len;
 }
@@ -44,7 +40,7 @@ unsigned rcm_key_hash(const void *key, unsigned len)
 		return rcm_hash(key, len);
 	memcpy(low, from, RCM_KEY_HOST_TEXT);
 	for (unsigned i = RCM_KEY_HOST_TEXT; i < len; i++)
-		low[i] = key_lower(from[i]);
+		low[i] = rcm_ascii_lower(from[i]);
 	return rcm_hash(low, len);
 }
 
