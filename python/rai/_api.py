@@ -16,6 +16,7 @@ from . import _results
 from ._channel import Channel, Event, Id, check, shared
 from ._ports import Gid, choose, read_gid
 from ._types import Address, Error, NotFoundError, Outcome, ServiceAddress, ServiceRecord, Source, Stats, error_of
+from ._types import unsigned
 
 T = TypeVar("T")
 
@@ -40,6 +41,11 @@ def _encode(what: str, text: str) -> bytes:
     if b"\0" in raw:
         raise ValueError(f"{what} has a NUL in it: {text!r}")
     return raw
+
+
+def _service(service: Union[str, int], bits: int) -> bytes:
+    text = service if isinstance(service, str) else str(unsigned("service", service, bits))
+    return _encode("service", text)
 
 
 # ---- Names ----
@@ -71,7 +77,7 @@ async def resolve(
     hints.ai_flags = (c.RAI_PASSIVE if passive else 0) | (c.RAI_NUMERICHOST if numeric else 0)
     hints.ai_flags |= c.RAI_FAMILY if family else 0
     name = None if node is None else _encode("node", node)
-    port = None if service is None else _encode("service", str(service))
+    port = None if service is None else _service(service, 16)
 
     def start(one: Id) -> None:
         one.set_timeout(timeout)
@@ -141,7 +147,7 @@ async def resolve_service(
     paths: whether path records are wanted. gids, full_members: which records are accepted, see rdma_set_option(3).
     """
     accepted = tuple(read_gid(gid) for gid in gids)
-    name = _encode("service", str(service))
+    name = _service(service, 64)
     hints = c.AddrInfo(ai_flags=c.RAI_SA | (0 if paths else c.RAI_NOROUTE))
 
     async def ask(gid: IPv6Address) -> list[ServiceAddress]:
@@ -162,7 +168,7 @@ async def resolve_service(
 
 
 def _filter(name: Optional[str], service_id: Optional[int], gid: Optional[Gid], pkey: Optional[int]) -> Any:
-    wanted = c.Filter(id=service_id or 0, pkey=pkey or 0)
+    wanted = c.Filter(id=unsigned("id", service_id or 0, 64), pkey=unsigned("pkey", pkey or 0, 16))
     if name is not None:
         wanted.name = _encode("name", name)
     if gid is not None:
@@ -210,7 +216,7 @@ async def remove_service(
 ) -> None:
     """Removes a record from the subnet administrator, whosever it is, where that lets this host: NotFoundError: there
     is none. A publisher that still runs sets its record again."""
-    raw = c.Record(id=record.id, pkey=record.pkey)
+    raw = c.Record(id=unsigned("id", record.id, 64), pkey=unsigned("pkey", record.pkey, 16))
     raw.gid[:] = record.gid.packed
 
     def start(one: Id) -> None:
@@ -249,10 +255,13 @@ class Publication:
         if len(data) > 64 or (preference and len(data) > 15 and data[15]):
             raise ValueError("data has 64 bytes at most, of which the 16th is the preference")
         self._name = None if name is None else _encode("name", name)
-        self._service = c.Service(name=self._name, id=id, pkey=pkey, lease_s=lease)
+        self._service = c.Service(
+            name=self._name, id=unsigned("id", id, 64), pkey=unsigned("pkey", pkey, 16),
+            lease_s=unsigned("lease", lease, 32),
+        )
         self._service.data[: len(data)] = data
         if preference:
-            self._service.data[15] = preference
+            self._service.data[15] = unsigned("preference", preference, 8)
         self._gid = self._choose(port)
         self._patient, self._linger, self._channel = patient, linger, channel
         self._one: Optional[Id] = None

@@ -100,8 +100,24 @@ class Id:
             self.set_number(c.OPTION_SERVICE_FULL, 1)
 
 
-def _destroy(pointer: Any) -> None:
+def _let_go(loop: weakref.ref[asyncio.AbstractEventLoop], pointer: Any) -> None:
+    """Takes the descriptor from its loop before it is closed: its number is another's the moment after."""
+    home = loop()
+    if home and not home.is_closed():
+        home.remove_reader(pointer.contents.fd)
     c.lib.rdma_destroy_event_channel(pointer)
+
+
+def _drop(loop: weakref.ref[asyncio.AbstractEventLoop], pointer: Any) -> None:
+    """The same on any thread: that of a garbage collection is whichever came to it."""
+    home = loop()
+    if home and home is not asyncio._get_running_loop():
+        try:
+            home.call_soon_threadsafe(_let_go, loop, pointer)
+            return
+        except RuntimeError:  # it is closed
+            pass
+    _let_go(loop, pointer)
 
 
 def _read(channel: weakref.ref[Channel]) -> None:
@@ -123,7 +139,8 @@ class Channel:
         self.pointer = c.lib.rdma_create_event_channel()
         if not self.pointer:
             raise refuse("opening an event channel")
-        self._destroy = weakref.finalize(self, _destroy, self.pointer)
+        self._destroy = weakref.finalize(self, _drop, self._loop, self.pointer)
+        self._destroy.atexit = False
         descriptor: int = self.pointer.contents.fd
         fcntl.fcntl(descriptor, fcntl.F_SETFL, fcntl.fcntl(descriptor, fcntl.F_GETFL) | c.O_NONBLOCK)
         asyncio.get_running_loop().add_reader(descriptor, _read, weakref.ref(self))
@@ -148,15 +165,13 @@ class Channel:
         """What is under way on it ends with ECANCELED."""
         if self.closed:
             return
-        loop = self._loop()
-        if loop and not loop.is_closed():
-            loop.remove_reader(self.pointer.contents.fd)
+        self._destroy.detach()
         gone = Event(c.EVENT_ADDRINFO_ERROR, -errno.ECANCELED, 0, "the channel was closed")
         for one in list(self.ids.values()):
             handler = one.handler
             one.close()
             handler(gone)
-        self._destroy()
+        _let_go(self._loop, self.pointer)
 
     def drain(self) -> None:
         """Takes all events that are due, and hands each to its id."""

@@ -51,6 +51,13 @@ def error_of(number: int, text: str, code: int = 0) -> Error:
     return kinds.get(number, Error)(number, text, code)
 
 
+def unsigned(what: str, value: int, bits: int) -> int:
+    """The number, where it has no more bits: ctypes would take the lowest and say nothing."""
+    if not 0 <= value < 1 << bits:
+        raise ValueError(f"{what} is a number from 0 to {(1 << bits) - 1}: {value}")
+    return value
+
+
 @dataclass(frozen=True)
 class Address:
     """One result of a name: an address with its port, for ``rdma_resolve_addr()``, or to bind to where it is passive."""

@@ -70,6 +70,44 @@ class Local(unittest.IsolatedAsyncioTestCase):
             await rai.resolve("192.0.2.1", channel=channel)
         self.assertEqual(caught.exception.errno, errno.EBADF)
 
+    async def test_channel_that_is_dropped_leaves_its_number_to_others(self):
+        channel = rai.Channel()
+        number = channel.pointer.contents.fd
+        await rai.resolve("192.0.2.1", channel=channel)
+        del channel
+        gc.collect()
+        one, other = socket.socketpair()
+        with one, other:
+            self.assertEqual(one.fileno(), number)
+            one.setblocking(False)
+            other.send(b"x")
+            self.assertEqual(await asyncio.get_running_loop().sock_recv(one, 1), b"x")
+            waits = asyncio.ensure_future(asyncio.get_running_loop().sock_recv(one, 1))
+            await asyncio.sleep(0)
+            other.send(b"y")
+            self.assertEqual(await waits, b"y")
+
+    async def test_channel_that_another_thread_drops_is_taken_from_its_loop(self):
+        channels = [rai.Channel()]
+        number = channels[0].pointer.contents.fd
+        await asyncio.get_running_loop().run_in_executor(None, channels.clear)
+        while os.path.exists(f"/proc/self/fd/{number}"):
+            await asyncio.sleep(0)
+        self.assertFalse(asyncio.get_running_loop().remove_reader(number))
+
+    async def test_numbers_that_are_too_large_are_refused(self):
+        for wrong in (-1, 1 << 16):
+            with self.assertRaises(ValueError):
+                await rai.resolve("192.0.2.1", wrong)
+        for wrong in (-1, 1 << 64):
+            with self.assertRaises(ValueError):
+                await rai.resolve_service(wrong)
+        for wrong in ({"id": 1 << 64}, {"pkey": 1 << 16}, {"lease": -1}, {"preference": 256}):
+            with self.assertRaises(ValueError):
+                rai.publish("a", **wrong)
+        with self.assertRaises(ValueError):
+            await rai.list_services(pkey=-1)
+
     async def test_stats_count(self):
         before = rai.stats().resolved
         await rai.resolve("192.0.2.1")
