@@ -256,8 +256,9 @@ struct rai_watcher {
 
 /*
  * From now on each step of all resolutions of this process is told to watcher->step, in the order in which they are
- * made, but for those of several threads at once. It is called on the library's thread or a caller's, which waits for
- * it: it must return soon, and neither call this library nor fork. *watcher is not copied and must live on, also after
+ * made, but for those of several threads at once, and before the resolution ends. It is called on the library's thread
+ * or a caller's, which waits for it and holds nothing that a fork waits for: it may take locks, must return soon, and
+ * neither call this library nor fork. *watcher is not copied and must live on, also after
  * rai_watch_steps(NULL), by which nobody is told any more, as a call may be under way. A child of a fork has its
  * parent's watcher. errno: EINVAL (no step; a reserved field), EBUSY (another watches). Any thread.
  */

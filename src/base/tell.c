@@ -7,14 +7,23 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/log.h"
 
 enum { TEXT_MAX = 1400 };	/* a name of DNS has 1024 bytes where each of its own is escaped */
 
+struct rcm_tell_held {
+	STAILQ_ENTRY(rcm_tell_held) entry;
+	struct rcm_tell_step step;
+	char texts[];		/* the step's, and its server's */
+};
+
 static _Atomic(const void *) watched_by;
 static _Atomic(rcm_tell_fn *) watch;
+static _Thread_local struct rcm_tell_list *holds;
 
 int rcm_tell_watch(rcm_tell_fn *fn, const void *watcher)
 {
@@ -47,11 +56,56 @@ static void tell_log(enum rcm_tell_kind kind, unsigned request, const char *text
 		rcm_trace("%s%s", kinds[kind], text);
 }
 
+static void tell_watcher(const struct rcm_tell_step *step)
+{
+	const void *watcher = atomic_load(&watched_by);
+
+	if (watcher)
+		atomic_load(&watch)(watcher, step);
+}
+
+static void tell_keep(struct rcm_tell_list *list, const struct rcm_tell_step *step)
+{
+	const char *server = step->facts.server;
+	size_t len = strlen(step->text) + 1;
+	struct rcm_tell_held *held = malloc(sizeof(*held) + len + (server ? strlen(server) + 1 : 0));
+
+	if (!held)
+		return;
+	held->step = *step;
+	held->step.text = memcpy(held->texts, step->text, len);
+	if (server)
+		held->step.facts.server = strcpy(held->texts + len, server);
+	STAILQ_INSERT_TAIL(list, held, entry);
+}
+
+void rcm_tell_hold(struct rcm_tell_list *list)
+{
+	holds = list;
+}
+
+void rcm_tell_list(const struct rcm_tell_list *list)
+{
+	const struct rcm_tell_held *held;
+
+	STAILQ_FOREACH(held, list, entry)
+		tell_watcher(&held->step);
+}
+
+void rcm_tell_forget(struct rcm_tell_list *list)
+{
+	struct rcm_tell_held *held;
+
+	while ((held = STAILQ_FIRST(list))) {
+		STAILQ_REMOVE_HEAD(list, entry);
+		free(held);
+	}
+}
+
 void rcm_tell_write(enum rcm_tell_kind kind, unsigned request, const struct rcm_tell_facts *facts, const char *format,
 		    ...)
 {
 	static const struct rcm_tell_facts none = { .ttl_s = -1, .kept_s = -1 };
-	const void *watcher = atomic_load(&watched_by);
 	int saved = errno;
 	char text[TEXT_MAX];
 	const struct rcm_tell_step step = {
@@ -67,7 +121,9 @@ void rcm_tell_write(enum rcm_tell_kind kind, unsigned request, const struct rcm_
 		if (*c == '\x7f' || (unsigned char)*c < ' ')
 			*c = '?';
 	tell_log(kind, request, text);
-	if (watcher)
-		atomic_load(&watch)(watcher, &step);
+	if (!holds)
+		tell_watcher(&step);
+	else if (atomic_load(&watched_by))
+		tell_keep(holds, &step);
 	errno = saved;
 }

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/queue.h>
 
 /* As enum rai_step_kind of rdma/rai.h has them. */
 enum rcm_tell_kind {
@@ -28,14 +29,28 @@ struct rcm_tell_step {
 
 typedef void rcm_tell_fn(const void *watcher, const struct rcm_tell_step *step);
 
-/* fn is called with what watcher points to, on any thread of the library's or a caller's, without locks but the
- * engine's gate. 0; -EBUSY: another one watches. watcher NULL: nobody any more; a call may still be under way. */
+/* fn is called with what watcher points to, on any thread of the library's or a caller's, without locks: the program's
+ * code may wait for one that a forking thread holds. 0; -EBUSY: another one watches. watcher NULL: nobody any more; a
+ * call may still be under way. */
 int rcm_tell_watch(rcm_tell_fn *fn, const void *watcher);
 
 /* True where anybody wants to know. Any thread. */
 bool rcm_tell_wants(void);
 
-/* One step; to be called without locks. facts NULL: none. Control characters become '?'. Keeps errno. */
+/* Steps that the watcher is still to be told. */
+struct rcm_tell_held;
+STAILQ_HEAD(rcm_tell_list, rcm_tell_held);
+
+/* The calling thread takes locks that a fork waits for: from now on its steps are put into the list. NULL: the watcher
+ * is told at once again. */
+void rcm_tell_hold(struct rcm_tell_list *list);
+
+/* Tells all that is in the list, without changing it: to be called without locks. */
+void rcm_tell_list(const struct rcm_tell_list *list);
+void rcm_tell_forget(struct rcm_tell_list *list);
+
+/* One step; to be called without locks, but by a thread that holds its steps, where one that there is no memory for is
+ * told to no watcher. facts NULL: none. Control characters become '?'. Keeps errno. */
 void rcm_tell_write(enum rcm_tell_kind kind, unsigned request, const struct rcm_tell_facts *facts, const char *format,
 		    ...) __attribute__((format(printf, 4, 5)));
 

@@ -4,6 +4,7 @@
 
 #include "base/container.h"
 #include "base/log.h"
+#include "base/tell.h"
 #include "cm/heir.h"
 #include "cm/id.h"
 #include "cm/lookup.h"
@@ -47,14 +48,19 @@ static void adopt_enter_locked(void) RCM_REQUIRES(lock)
 
 void rcm_adopt_enter_child(void)
 {
+	struct rcm_tell_list steps = STAILQ_HEAD_INITIALIZER(steps);
 	int cancel;
 
 	if (atomic_load_explicit(&entered, memory_order_acquire) == rcm_fork_generation)
 		return;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	rcm_tell_hold(&steps);
 	rcm_lock_acquire(&lock);
 	adopt_enter_locked();
 	rcm_lock_release(&lock);
+	rcm_tell_hold(NULL);
+	rcm_tell_list(&steps);
+	rcm_tell_forget(&steps);
 	pthread_setcancelstate(cancel, NULL);
 }
 

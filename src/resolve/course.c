@@ -265,6 +265,20 @@ static void waiters_reset(struct rcm_engine *engine, struct rcm_waiters *waiters
 	}
 }
 
+/* Their outcomes were not told. */
+static void ended_reset(struct rcm_engine *engine)
+{
+	struct rcm_request *request;
+
+	while ((request = STAILQ_FIRST(&engine->ended))) {
+		STAILQ_REMOVE_HEAD(&engine->ended, queued);
+		rcm_answer_put(request->answer);
+		request->answer = NULL;
+		request->state = RCM_REQUEST_POSTED;
+		STAILQ_INSERT_TAIL(&engine->backlog, request, queued);
+	}
+}
+
 /* Nothing has been read here. */
 static void requests_distrust(struct rcm_requests *requests)
 {
@@ -278,6 +292,7 @@ void rcm_course_reset(struct rcm_engine *engine)
 {
 	waiters_reset(engine, &engine->naming);
 	waiters_reset(engine, &engine->reading);
+	ended_reset(engine);
 	requests_distrust(&engine->backlog);
 	rcm_lock_acquire(&engine->box);
 	requests_distrust(&engine->posted);

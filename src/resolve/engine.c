@@ -13,6 +13,7 @@ static struct rcm_engine the_engine = {
 	.errands = STAILQ_HEAD_INITIALIZER(the_engine.errands),
 	.backlog = STAILQ_HEAD_INITIALIZER(the_engine.backlog),
 	.ended = STAILQ_HEAD_INITIALIZER(the_engine.ended),
+	.steps = STAILQ_HEAD_INITIALIZER(the_engine.steps),
 	.reading = TAILQ_HEAD_INITIALIZER(the_engine.reading),
 	.naming = TAILQ_HEAD_INITIALIZER(the_engine.naming),
 	.resting = TAILQ_HEAD_INITIALIZER(the_engine.resting),

@@ -94,6 +94,7 @@ struct rcm_engine {
 	unsigned older_count;
 	struct rcm_requests backlog;		/* taken from the post box, not begun */
 	struct rcm_requests ended;
+	struct rcm_tell_list steps;		/* of this turn, which are told while nobody holds the gate */
 };
 
 /* The one of the process. */

@@ -87,6 +87,7 @@ void rcm_engine_abandon(struct rcm_engine *engine)
 	rcm_flight_reset(engine);
 	rcm_course_reset(engine);
 	requests_rest(engine);
+	rcm_tell_forget(&engine->steps);
 	if (engine->dns)
 		engine->backends.dns->abandon(engine->dns);
 	engine->dns = NULL;

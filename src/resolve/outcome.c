@@ -80,18 +80,36 @@ void rcm_outcome_tell(struct rcm_engine *engine, const struct rcm_about *about, 
 		rcm_answer_put(answer);
 	else
 		outcome.answer = answer;
-	rcm_step_trace(about->number, RCM_STEP_TOLD, (outcome.status, outcome.arg, about->kind, outcome.text),
-		       "status %s, arg %lld", rcm_step_status(outcome.status), (long long)outcome.arg);
+	RCM_PROBE(told, about->number, outcome.status, outcome.arg, about->kind, outcome.text);
 	done(arg, &outcome);
 }
 
-void rcm_request_tell(struct rcm_request *request, struct rcm_answer *answer, bool more)
+void rcm_outcome_announce(const struct rcm_about *about, const struct rcm_answer *answer)
 {
-	const struct rcm_about about = {
+	if (rcm_tell_wants())
+		rcm_step_write(about->number, RCM_STEP_TOLD, "status %s, arg %lld", rcm_step_status(answer->status),
+			       (long long)outcome_arg(about, answer));
+}
+
+static struct rcm_about outcome_about(const struct rcm_request *request, bool more)
+{
+	return (struct rcm_about){
 		.node = request->node, .service = request->service, .sa = rcm_request_is_sa(request),
 		.kind = rcm_kind_of(request->flags),
 		.port = request->port, .number = request->number, .more = more,
 	};
+}
+
+void rcm_request_announce(const struct rcm_request *request, const struct rcm_answer *answer)
+{
+	const struct rcm_about about = outcome_about(request, false);
+
+	rcm_outcome_announce(&about, answer);
+}
+
+void rcm_request_tell(struct rcm_request *request, struct rcm_answer *answer, bool more)
+{
+	const struct rcm_about about = outcome_about(request, more);
 
 	rcm_outcome_tell(request->engine, &about, answer, request->done, request->arg);
 	rcm_request_unref(request);

@@ -14,6 +14,10 @@ struct rcm_about {
 	bool more;			/* rcm_outcomes_told() follows */
 };
 
+/* The last step of a resolution, which comes before its end: a watcher that waits for nothing else has all of them. */
+void rcm_outcome_announce(const struct rcm_about *about, const struct rcm_answer *answer);
+void rcm_request_announce(const struct rcm_request *request, const struct rcm_answer *answer);
+
 /* Calls done with the outcome, taking over the reference to answer, and counts it. */
 void rcm_outcome_tell(struct rcm_engine *engine, const struct rcm_about *about, struct rcm_answer *answer,
 		      rcm_outcome_fn *done, void *arg);

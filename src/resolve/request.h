@@ -136,7 +136,6 @@ static inline const char *rcm_request_text(const struct rcm_request *request)
 #define RCM_PROBE_RCM_STEP_ASKED asked
 #define RCM_PROBE_RCM_STEP_JOINED joined
 #define RCM_PROBE_RCM_STEP_LANDED landed
-#define RCM_PROBE_RCM_STEP_TOLD told
 #define RCM_STEP_ARGUMENTS(...) __VA_ARGS__
 
 /* A probe, with its arguments behind the number in brackets; told, and a line of RAI_LOG=trace, "request 7: asked

@@ -23,6 +23,7 @@ static bool request_answer_now(struct rcm_engine *engine, const struct rcm_quest
 	rcm_step_trace(number, RCM_STEP_HERE, (question->node, rcm_kind_of(question->hints.flags)), "%s",
 		       question->node ? question->node : "no node");
 	rcm_stats_count(&engine->stats, RCM_COUNT_STARTED);
+	rcm_outcome_announce(&about, answer);
 	rcm_outcome_tell(engine, &about, answer, done, arg);
 	return true;
 }
@@ -79,6 +80,14 @@ int rcm_request_again(struct rcm_request *request)
 	return ret;
 }
 
+static void request_tell_cancelled(struct rcm_request *request)
+{
+	struct rcm_answer *answer = rcm_answer_fixed(RCM_ANSWER_CANCELLED);
+
+	rcm_request_announce(request, answer);
+	rcm_request_tell(request, answer, false);
+}
+
 void rcm_requests_drop(rcm_outcome_fn *done, bool (*wanted)(const void *arg))
 {
 	struct rcm_waiters lifted = TAILQ_HEAD_INITIALIZER(lifted);
@@ -87,7 +96,7 @@ void rcm_requests_drop(rcm_outcome_fn *done, bool (*wanted)(const void *arg))
 	rcm_engine_lift_unwanted(rcm_engine_the(), done, wanted, &lifted);
 	while ((request = TAILQ_FIRST(&lifted))) {
 		TAILQ_REMOVE(&lifted, request, waiter);
-		rcm_request_tell(request, rcm_answer_fixed(RCM_ANSWER_CANCELLED), false);
+		request_tell_cancelled(request);
 	}
 }
 
@@ -97,7 +106,7 @@ void rcm_request_cancel(struct rcm_request *request)
 		return;
 	/* There may be no engine, and need not be one for this. */
 	if (rcm_engine_lift(request->engine, request)) {
-		rcm_request_tell(request, rcm_answer_fixed(RCM_ANSWER_CANCELLED), false);
+		request_tell_cancelled(request);
 		return;
 	}
 	if (atomic_exchange_explicit(&request->cancelled, true, memory_order_relaxed))

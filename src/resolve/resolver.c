@@ -13,6 +13,40 @@
 #include "resolve/outcome.h"
 #include "resolve/ports.h"
 
+/* ---- The gate ---- */
+
+static void gate_take(struct rcm_engine *engine) RCM_UNCHECKED
+{
+	rcm_lock_acquire(&engine->door);
+	rcm_lock_acquire(&engine->gate);
+	rcm_lock_release(&engine->door);
+}
+
+static void gate_leave(struct rcm_loop *loop) RCM_UNCHECKED
+{
+	rcm_lock_release(&rcm_container(loop, struct rcm_engine, loop)->gate);
+}
+
+static void gate_enter(struct rcm_loop *loop)
+{
+	struct rcm_engine *engine = rcm_container(loop, struct rcm_engine, loop);
+
+	gate_take(engine);
+	/* Awake: whoever posts from here on need not ring. */
+	atomic_store_explicit(&engine->asleep, false, memory_order_relaxed);
+}
+
+/* Between two turns, as far as a fork is concerned: the watcher may wait for what the forking thread holds. */
+static void steps_tell(struct rcm_engine *engine) RCM_UNCHECKED
+{
+	if (STAILQ_EMPTY(&engine->steps))
+		return;
+	rcm_lock_release(&engine->gate);
+	rcm_tell_list(&engine->steps);
+	gate_take(engine);
+	rcm_tell_forget(&engine->steps);
+}
+
 /* ---- Turns ---- */
 
 static void levels_show(struct rcm_engine *engine)
@@ -76,6 +110,10 @@ static void ended_deliver(struct rcm_engine *engine)
 	struct rcm_request *request;
 	rcm_outcome_fn *last = NULL;
 
+	if (rcm_tell_wants())
+		STAILQ_FOREACH(request, &engine->ended, queued)
+			rcm_request_announce(request, request->answer);
+	steps_tell(engine);
 	while ((request = STAILQ_FIRST(&engine->ended))) {
 		STAILQ_REMOVE_HEAD(&engine->ended, queued);
 		/* Who is told otherwise sees all that was told before. */
@@ -107,22 +145,6 @@ static bool box_serve(struct rcm_engine *engine)
 	return any;
 }
 
-static void gate_leave(struct rcm_loop *loop) RCM_UNCHECKED
-{
-	rcm_lock_release(&rcm_container(loop, struct rcm_engine, loop)->gate);
-}
-
-static void gate_enter(struct rcm_loop *loop) RCM_UNCHECKED
-{
-	struct rcm_engine *engine = rcm_container(loop, struct rcm_engine, loop);
-
-	rcm_lock_acquire(&engine->door);
-	rcm_lock_acquire(&engine->gate);
-	rcm_lock_release(&engine->door);
-	/* Awake: whoever posts from here on need not ring. */
-	atomic_store_explicit(&engine->asleep, false, memory_order_relaxed);
-}
-
 static void resolver_show(void *arg, struct rai_stats *ret_stats)
 {
 	struct rcm_engine *engine = arg;
@@ -141,6 +163,7 @@ static void *resolver_run(void *arg)
 	bool more;
 	int ret;
 
+	rcm_tell_hold(&engine->steps);
 	gate_enter(&engine->loop);
 	rcm_gauge_open(&engine->gauge, &engine->loop, resolver_show, engine);
 	for (;;) {

@@ -4,7 +4,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -184,10 +186,95 @@ static void test_fork_with_thousands_of_names_in_flight_leaves_children_that_liv
 	free(load);
 }
 
+/* ---- A watcher that waits for a lock of the program's, which a fork takes before any of the library's ---- */
+
+enum { WATCHED_FORKS = 300 };
+
+static pthread_mutex_t program = PTHREAD_MUTEX_INITIALIZER;
+static atomic_bool program_forks, asked_enough;
+static atomic_uint steps_seen;
+
+static void program_prepare(void)
+{
+	if (atomic_load(&program_forks))
+		pthread_mutex_lock(&program);
+}
+
+static void program_over(void)
+{
+	if (atomic_load(&program_forks))
+		pthread_mutex_unlock(&program);
+}
+
+static void watch_step(void *arg, const struct rai_step *step)
+{
+	(void)arg;
+	(void)step;
+	pthread_mutex_lock(&program);
+	atomic_fetch_add(&steps_seen, 1);
+	pthread_mutex_unlock(&program);
+}
+
+static void *ask_on(void *arg)
+{
+	struct rdma_addrinfo *list;
+	char name[64];
+
+	for (unsigned i = 0; !atomic_load(&asked_enough); i++) {
+		snprintf(name, sizeof(name), "live-watched-%u.liar.test", i);
+		if (!rdma_getaddrinfo(name, NULL, NULL, &list))
+			rdma_freeaddrinfo(list);
+	}
+	return arg;
+}
+
+static void live_watched(unsigned number)
+{
+	unsigned before = atomic_load(&steps_seen);
+	int ret;
+
+	alarm(CHILD_S * SLOW);
+	ret = resolve_own(number);
+	_exit(ret ? ret : atomic_load(&steps_seen) == before);
+}
+
+static void test_fork_while_a_watcher_waits_for_what_the_forking_thread_holds_goes_on(void **state)
+{
+	static const struct rai_watcher watcher = { .step = watch_step };
+	pthread_t thread;
+	int status;
+
+	(void)state;
+	user_write("/etc/resolv.conf", "nameserver 127.0.0.5\noptions timeout:30 attempts:5\n");
+	assert_int_equal(pthread_atfork(program_prepare, program_over, program_over), 0);
+	atomic_store(&program_forks, true);
+	assert_int_equal(rai_watch_steps(&watcher), 0);
+	assert_int_equal(pthread_create(&thread, NULL, ask_on, NULL), 0);
+	alarm(CHILD_S * SLOW);
+	for (unsigned i = 0; i < WATCHED_FORKS; i++) {
+		pid_t child = fork();
+
+		assert_true(child >= 0);
+		if (!child && i % 10 == 0)
+			live_watched(i);
+		if (!child)
+			_exit(0);
+		assert_int_equal(waitpid(child, &status, 0), child);
+		assert_int_equal(status, 0);
+	}
+	alarm(0);
+	atomic_store(&asked_enough, true);
+	pthread_join(thread, NULL);
+	assert_int_equal(rai_watch_steps(NULL), 0);
+	atomic_store(&program_forks, false);
+	assert_true(atomic_load(&steps_seen) > 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_fork_with_thousands_of_names_in_flight_leaves_children_that_live_and_resolve),
+		cmocka_unit_test(test_fork_while_a_watcher_waits_for_what_the_forking_thread_holds_goes_on),
 	};
 	int failed;
 
