@@ -1,63 +1,25 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What rai doctor says about a host, whose files are made here. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
-
 #include <arpa/inet.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "host.h"
+#include "root.h"
 #include "screen.h"
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
-static char root[] = "/tmp/rai-host.XXXXXX";
 static struct cli_finding finding;
-
-static void put(const char *path, const char *text)
-{
-	char command[600];
-	FILE *file;
-
-	snprintf(command, sizeof(command), "mkdir -p \"$(dirname %s%s)\"", root, path);
-	assert_int_equal(system(command), 0);
-	snprintf(command, sizeof(command), "%s%s", root, path);
-	file = fopen(command, "w");
-	assert_non_null(file);
-	fputs(text, file);
-	fclose(file);
-}
-
-static int make_root(void **state)
-{
-	(void)state;
-	strcpy(root + sizeof(root) - 7, "XXXXXX");
-	return mkdtemp(root) ? 0 : -1;
-}
-
-static int remove_root(void **state)
-{
-	char command[100];
-
-	(void)state;
-	snprintf(command, sizeof(command), "rm -rf %s", root);
-	return system(command);
-}
 
 static void test_modules_loaded_or_built_in_are_ok(void **state)
 {
 	const struct cli_link link = { .layer = "InfiniBand" };
 
 	(void)state;
-	put("/sys/module/rdma_ucm/initstate", "live");
-	put("/sys/class/infiniband_verbs/abi_version", "6");
-	put("/sys/module/ib_umad/initstate", "live");
+	put_file("/sys/module/rdma_ucm/initstate", "live");
+	put_file("/sys/class/infiniband_verbs/abi_version", "6");
+	put_file("/sys/module/ib_umad/initstate", "live");
 	cli_host_modules(root, &link, 1, &finding);
 	assert_int_equal(finding.verdict, CLI_OK);
 	assert_string_equal(finding.text, "rdma_ucm ib_uverbs ib_umad");
@@ -69,7 +31,7 @@ static void test_modules_missing_are_told_with_the_command(void **state)
 	const struct cli_link infiniband = { .layer = "InfiniBand" }, ethernet = { .layer = "Ethernet" };
 
 	(void)state;
-	put("/sys/class/misc/rdma_cm/dev", "10:58");
+	put_file("/sys/class/misc/rdma_cm/dev", "10:58");
 	cli_host_modules(root, &infiniband, 1, &finding);
 	assert_int_equal(finding.verdict, CLI_BAD);
 	assert_string_equal(finding.text, "not loaded: ib_uverbs ib_umad");
@@ -86,12 +48,12 @@ static void test_nodes_are_those_that_the_kernel_tells(void **state)
 
 	(void)state;
 	assert_int_equal(cli_host_nodes(root, nodes), 0);
-	put("/sys/class/misc/rdma_cm/dev", "10:58");
-	put("/sys/class/infiniband_verbs/uverbs0/dev", "231:192");
-	put("/sys/class/infiniband_verbs/uverbs10/dev", "231:202");
-	put("/sys/class/infiniband_verbs/abi_version", "6");
-	put("/sys/class/infiniband_mad/umad0/dev", "231:0");
-	put("/sys/class/infiniband_mad/issm0/dev", "231:64");
+	put_file("/sys/class/misc/rdma_cm/dev", "10:58");
+	put_file("/sys/class/infiniband_verbs/uverbs0/dev", "231:192");
+	put_file("/sys/class/infiniband_verbs/uverbs10/dev", "231:202");
+	put_file("/sys/class/infiniband_verbs/abi_version", "6");
+	put_file("/sys/class/infiniband_mad/umad0/dev", "231:0");
+	put_file("/sys/class/infiniband_mad/issm0/dev", "231:64");
 	assert_int_equal(cli_host_nodes(root, nodes), 4);
 	assert_string_equal(nodes[0].path, "/dev/infiniband/rdma_cm");
 	assert_string_equal(nodes[2].path, "/dev/infiniband/uverbs10");
@@ -112,7 +74,7 @@ static void test_node_there_missing_or_closed_is_told(void **state)
 	assert_non_null(strstr(finding.mend, "--device=/dev/infiniband/uverbs0"));
 	cli_host_node(root, &umad, &finding);
 	assert_int_equal(finding.verdict, CLI_WARNING);
-	put(uverbs.path, "");
+	put_file(uverbs.path, "");
 	cli_host_node(root, &uverbs, &finding);
 	assert_int_equal(finding.verdict, CLI_OK);
 	assert_string_equal(finding.text, "/dev/infiniband/uverbs0");
@@ -153,7 +115,7 @@ static void test_memlock_small_is_a_warning(void **state)
 
 static size_t servers_of(const char *text, struct cli_nameserver servers[CLI_NAMESERVERS_MAX])
 {
-	put("/etc/resolv.conf", text);
+	put_file("/etc/resolv.conf", text);
 	return cli_host_nameservers(root, servers, &finding);
 }
 
@@ -198,10 +160,10 @@ static void test_file_missing_or_not_readable_says_what_follows(void **state)
 	cli_host_file(root, "/etc/hosts", "none of its names", &finding);
 	assert_int_equal(finding.verdict, CLI_WARNING);
 	assert_string_equal(finding.text, "/etc/hosts: No such file or directory; none of its names");
-	put("/etc/hosts", "");
+	put_file("/etc/hosts", "");
 	cli_host_file(root, "/etc/hosts", "none of its names", &finding);
 	assert_int_equal(finding.verdict, CLI_OK);
-	put("/etc/hosts.d/x", "");
+	put_file("/etc/hosts.d/x", "");
 	cli_host_file(root, "/etc/hosts.d", "none of its names", &finding);
 	assert_int_equal(finding.verdict, CLI_BAD);
 }

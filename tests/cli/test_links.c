@@ -1,50 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Ports as a directory made like /sys tells them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "links.h"
+#include "root.h"
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
-static char root[] = "/tmp/rai-links.XXXXXX";
-
-/* A file below class/infiniband, its directories made on the way. */
+/* A file of a device. */
 static void put(const char *path, const char *text)
 {
-	char command[600];
-	FILE *file;
+	char whole[200], line[200];
 
-	snprintf(command, sizeof(command), "mkdir -p \"$(dirname %s/class/infiniband/%s)\"", root, path);
-	assert_int_equal(system(command), 0);
-	snprintf(command, sizeof(command), "%s/class/infiniband/%s", root, path);
-	file = fopen(command, "w");
-	assert_non_null(file);
-	fprintf(file, "%s\n", text);
-	fclose(file);
-}
-
-static int make_root(void **state)
-{
-	(void)state;
-	strcpy(root + sizeof(root) - 7, "XXXXXX");
-	return mkdtemp(root) ? 0 : -1;
-}
-
-static int remove_root(void **state)
-{
-	char command[100];
-
-	(void)state;
-	snprintf(command, sizeof(command), "rm -rf %s", root);
-	return system(command);
+	snprintf(whole, sizeof(whole), "/class/infiniband/%s", path);
+	snprintf(line, sizeof(line), "%s\n", text);
+	put_file(whole, line);
 }
 
 static void infiniband(const char *state, const char *sm_lid)

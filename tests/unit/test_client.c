@@ -7,40 +7,13 @@
 #include "base/limits.h"
 #include "fake_clock.h"
 #include "fake_umad.h"
+#include "heard.h"
 #include "sa/client.h"
 #include "sa/wire.h"
 #include "test.h"
 
 static struct rcm_loop loop;
 static struct rcm_sa *sa;
-
-struct heard {
-	unsigned calls;
-	int status;
-	uint16_t mad_status;
-	bool too_large;
-	unsigned count, total;
-	struct rcm_sa_service_record first;
-	uint8_t path[64];
-	char text[200];
-};
-
-static void hear(void *arg, const struct rcm_sa_answer *answer)
-{
-	struct heard *h = arg;
-
-	h->calls++;
-	h->status = answer->status;
-	h->mad_status = answer->mad_status;
-	h->too_large = answer->too_large;
-	h->count = answer->count;
-	h->total = answer->total;
-	if (answer->services)
-		h->first = answer->services[0];
-	if (answer->paths)
-		memcpy(h->path, answer->paths[0], sizeof(h->path));
-	snprintf(h->text, sizeof(h->text), "%s", answer->text ? answer->text : "");
-}
 
 static void turn(void)
 {
@@ -435,38 +408,38 @@ static int publish(bool remove, struct heard *h)
 	return rcm_sa_umad.publish(sa, &p, hear, h, &query);
 }
 
-static void test_client_publishes_and_tells_that_the_sa_agreed(void **state)
+/* Asks, and has the SA say this to it. */
+static void publish_answered(bool remove, uint8_t method, uint8_t status, struct heard *h)
 {
 	struct rcm_fake_sent sent;
-	struct heard h = { 0 };
 	uint8_t mad[256];
 
-	(void)state;
-	assert_int_equal(publish(false, &h), 0);
+	assert_int_equal(publish(remove, h), 0);
 	sent = rcm_fake_umad_sent();
-	assert_int_equal(sent.mad[3], 0x02);
+	assert_int_equal(sent.mad[3], remove ? 0x15 : 0x02);
 	memcpy(mad, sent.mad, sizeof(mad));
-	mad[3] = 0x81;
+	mad[3] = method;
+	mad[4] = status;
 	rcm_fake_umad_bytes(&sent, mad, sizeof(mad));
 	turn();
-	assert_int_equal(h.calls, 1);
+	assert_int_equal(h->calls, 1);
+}
+
+static void test_client_publishes_and_tells_that_the_sa_agreed(void **state)
+{
+	struct heard h = { 0 };
+
+	(void)state;
+	publish_answered(false, 0x81, 0, &h);
 	assert_int_equal(h.status, 0);
 }
 
 static void test_client_publishing_keeps_the_status_of_a_refusal(void **state)
 {
-	struct rcm_fake_sent sent;
 	struct heard h = { 0 };
-	uint8_t mad[256];
 
 	(void)state;
-	assert_int_equal(publish(false, &h), 0);
-	sent = rcm_fake_umad_sent();
-	memcpy(mad, sent.mad, sizeof(mad));
-	mad[3] = 0x81;
-	mad[4] = 0x02;
-	rcm_fake_umad_bytes(&sent, mad, sizeof(mad));
-	turn();
+	publish_answered(false, 0x81, 0x02, &h);
 	assert_int_equal(h.status, -EIO);
 	assert_int_equal(h.mad_status, 0x0200);
 	assert_non_null(strstr(h.text, "REQ_INVALID"));
@@ -474,18 +447,10 @@ static void test_client_publishing_keeps_the_status_of_a_refusal(void **state)
 
 static void test_client_deleting_what_is_not_there_is_enoent(void **state)
 {
-	struct rcm_fake_sent sent;
 	struct heard h = { 0 };
-	uint8_t mad[256];
 
 	(void)state;
-	assert_int_equal(publish(true, &h), 0);
-	sent = rcm_fake_umad_sent();
-	memcpy(mad, sent.mad, sizeof(mad));
-	mad[3] = 0x95;
-	mad[4] = 0x03;
-	rcm_fake_umad_bytes(&sent, mad, sizeof(mad));
-	turn();
+	publish_answered(true, 0x95, 0x03, &h);
 	assert_int_equal(h.status, -ENOENT);
 }
 

@@ -2,7 +2,6 @@
 /* Services that an id publishes: what is refused, what is offered, what is told, and who may come in between. */
 #include "cm/service.h"
 
-#include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <infiniband/ib.h>
@@ -11,48 +10,22 @@
 #include <unistd.h>
 
 #include "cm/adopt.h"
-#include "cm/id.h"
 #include "cm/life.h"
 #include "cm/migrate.h"
 #include "cm/take.h"
 #include "cm/wait.h"
 #include "fake_engine.h"
-#include "fake_ports.h"
-#include "fake_ucma.h"
+#include "one_id.h"
 #include "test.h"
 
-static struct rcm_channel *channel;
-static struct rcm_id *id;
 static struct rai_service service;
 static uint64_t registration;
 
-static void bind_id(struct rcm_id *to, uint8_t port, uint16_t pkey)
-{
-	struct sockaddr_ib ib = { .sib_family = AF_IB, .sib_pkey = htobe16(pkey) };
-
-	ib.sib_addr.sib_raw[0] = 0xfe;
-	ib.sib_addr.sib_raw[1] = 0x80;
-	ib.sib_addr.sib_raw[15] = port;
-	ib.sib_sid = htobe64(RDMA_IB_IP_PS_TCP | 7471);
-	ib.sib_sid_mask = UINT64_MAX;
-	assert_int_equal(rcm_id_bind(to, (struct sockaddr *)&ib), 0);
-}
-
 static int set_up_unbound(void **state)
 {
-	(void)state;
-	rcm_fake_ports_clear();
-	rcm_fake_ports_add(1, true, 0);
-	rcm_fake_ports_add(2, false, 0);
-	rcm_fake_ports_add(3, true, -EACCES);
-	rcm_fake_ucma_use();
-	rcm_fake_ucma_open_result(-ENODEV);
 	service = (struct rai_service){ .name = "storage" };
 	registration = 0;
-	if (rcm_channel_new(&channel))
-		return -1;
-	assert_int_equal(fcntl(channel->pub.fd, F_SETFL, O_NONBLOCK), 0);
-	return rcm_id_new(channel, NULL, RDMA_PS_TCP, IBV_QPT_RC, &id);
+	return open_id(state);
 }
 
 static int set_up(void **state)
@@ -62,18 +35,6 @@ static int set_up(void **state)
 	if (!ret)
 		bind_id(id, 1, 0);
 	return ret;
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	if (id)
-		rcm_id_destroy(id);
-	id = NULL;
-	rcm_channel_close(channel);
-	rcm_fake_ucma_done();
-	rcm_fake_engine_reset();
-	return 0;
 }
 
 static void start(void)
@@ -451,8 +412,8 @@ static void test_service_of_the_parent_is_none_of_the_childs(void **state)
 
 int main(void)
 {
-#define T(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-#define U(test) cmocka_unit_test_setup_teardown(test, set_up_unbound, tear_down)
+#define T(test) cmocka_unit_test_setup_teardown(test, set_up, close_id)
+#define U(test) cmocka_unit_test_setup_teardown(test, set_up_unbound, close_id)
 	const struct CMUnitTest tests[] = {
 		T(test_service_offers_what_was_given),
 		T(test_service_without_id_lease_or_p_key_has_the_usual_ones),

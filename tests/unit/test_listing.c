@@ -6,53 +6,14 @@
 #include <fcntl.h>
 
 #include "addr/build.h"
-#include "cm/id.h"
 #include "cm/life.h"
 #include "cm/lookup.h"
 #include "cm/migrate.h"
 #include "cm/wait.h"
 #include "fake_engine.h"
-#include "fake_ports.h"
-#include "fake_ucma.h"
+#include "one_id.h"
 #include "test.h"
 
-static struct rcm_channel *channel;
-static struct rcm_id *id;
-
-static void bind_to(uint8_t port)
-{
-	struct sockaddr_ib ib = { .sib_family = AF_IB };
-
-	ib.sib_addr.sib_raw[0] = 0xfe;
-	ib.sib_addr.sib_raw[1] = 0x80;
-	ib.sib_addr.sib_raw[15] = port;
-	assert_int_equal(rcm_id_bind(id, (struct sockaddr *)&ib), 0);
-}
-
-static int set_up(void **state)
-{
-	(void)state;
-	rcm_fake_ports_clear();
-	rcm_fake_ports_add(1, true, 0);
-	rcm_fake_ports_add(2, false, 0);
-	rcm_fake_ports_add(3, true, -EACCES);
-	rcm_fake_ucma_use();
-	rcm_fake_ucma_open_result(-ENODEV);
-	if (rcm_channel_new(&channel))
-		return -1;
-	assert_int_equal(fcntl(channel->pub.fd, F_SETFL, O_NONBLOCK), 0);
-	return rcm_id_new(channel, NULL, RDMA_PS_TCP, IBV_QPT_RC, &id);
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	rcm_id_destroy(id);
-	rcm_channel_close(channel);
-	rcm_fake_ucma_done();
-	rcm_fake_engine_reset();
-	return 0;
-}
 
 static void get(int type, int status, uint64_t arg)
 {
@@ -72,7 +33,7 @@ static void test_listing_without_a_filter_asks_for_all(void **state)
 	struct rdma_addrinfo *list = NULL;
 
 	(void)state;
-	bind_to(1);
+	bind_id(id, 1, 0);
 	assert_int_equal(rcm_listing_start(id, NULL), 0);
 	assert_null(question->service);
 	assert_int_equal(question->hints.flags, RAI_SA | RAI_NOROUTE);
@@ -96,7 +57,7 @@ static void test_listing_asks_for_what_the_filter_has(void **state)
 	const struct rcm_question *question = rcm_fake_engine_question();
 
 	(void)state;
-	bind_to(1);
+	bind_id(id, 1, 0);
 	id->options.deadline_ms = 250;
 	assert_int_equal(rcm_listing_start(id, &filter), 0);
 	assert_string_equal(question->service, "0x10");
@@ -118,7 +79,7 @@ static void test_removal_asks_for_the_record_and_is_told_as_a_service(void **sta
 	struct rdma_addrinfo *list = NULL;
 
 	(void)state;
-	bind_to(1);
+	bind_id(id, 1, 0);
 	assert_int_equal(rcm_listing_remove(id, &record), 0);
 	assert_null(question->service);
 	assert_true(question->listing->remove && question->listing->by_gid && question->listing->by_pkey);
@@ -138,7 +99,7 @@ static void test_removal_cancelled_is_told_as_a_service(void **state)
 	const struct rai_service_record record = { .id = 7, .gid = { 0xfe, [15] = 9 } };
 
 	(void)state;
-	bind_to(1);
+	bind_id(id, 1, 0);
 	assert_int_equal(rcm_listing_remove(id, &record), 0);
 	assert_int_equal(rcm_lookup_cancel(id), 0);
 	get(RAI_EVENT_SERVICE, -ECANCELED, 0);
@@ -149,7 +110,7 @@ static void test_removal_of_a_record_with_a_reserved_field_is_einval(void **stat
 	struct rai_service_record record = { .id = 7, .gid = { 0xfe, [15] = 9 }, .reserved = { [3] = 1 } };
 
 	(void)state;
-	bind_to(1);
+	bind_id(id, 1, 0);
 	assert_int_equal(rcm_listing_remove(id, &record), -EINVAL);
 	record = (struct rai_service_record){ .id = 7, .gid = { 0xfe, [15] = 9 }, .reserved16 = 1 };
 	assert_int_equal(rcm_listing_remove(id, &record), -EINVAL);
@@ -160,7 +121,7 @@ static void test_listing_at_a_port_without_an_sa_is_enotsup(void **state)
 	const struct rai_service_record record = { .id = 7, .gid = { 0xfe, [15] = 9 } };
 
 	(void)state;
-	bind_to(2);
+	bind_id(id, 2, 0);
 	assert_int_equal(rcm_listing_start(id, NULL), -ENOTSUP);
 	assert_int_equal(rcm_listing_remove(id, &record), -ENOTSUP);
 }
@@ -170,7 +131,7 @@ static void test_removal_where_umad_may_not_be_used_is_eacces(void **state)
 	const struct rai_service_record record = { .id = 7, .gid = { 0xfe, [15] = 9 } };
 
 	(void)state;
-	bind_to(3);
+	bind_id(id, 3, 0);
 	assert_int_equal(rcm_listing_remove(id, &record), -EACCES);
 }
 
@@ -179,14 +140,14 @@ static void test_removal_by_a_synchronous_id_is_enotsup(void **state)
 	const struct rai_service_record record = { .id = 7, .gid = { 0xfe, [15] = 9 } };
 
 	(void)state;
-	bind_to(1);
+	bind_id(id, 1, 0);
 	assert_int_equal(rcm_id_migrate(id, NULL), 0);
 	assert_int_equal(rcm_listing_remove(id, &record), -ENOTSUP);
 }
 
 int main(void)
 {
-#define T(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define T(name) cmocka_unit_test_setup_teardown(name, open_id, close_id)
 	const struct CMUnitTest tests[] = {
 		T(test_listing_without_a_filter_asks_for_all),
 		T(test_listing_asks_for_what_the_filter_has),

@@ -10,54 +10,15 @@
 #include <sched.h>
 
 #include "addr/build.h"
-#include "cm/id.h"
 #include "cm/life.h"
 #include "cm/migrate.h"
 #include "cm/option.h"
 #include "cm/wait.h"
 #include "fake_engine.h"
-#include "fake_ports.h"
-#include "fake_ucma.h"
+#include "one_id.h"
 #include "test.h"
 
-static struct rcm_channel *channel;
-static struct rcm_id *id;
 static const struct rdma_addrinfo sa_hints = { .ai_flags = RAI_SA };
-
-static int set_up(void **state)
-{
-	(void)state;
-	rcm_fake_ports_clear();
-	rcm_fake_ports_add(1, true, 0);
-	rcm_fake_ports_add(2, false, 0);
-	rcm_fake_ports_add(3, true, -EACCES);
-	rcm_fake_ucma_use();
-	rcm_fake_ucma_open_result(-ENODEV);
-	if (rcm_channel_new(&channel))
-		return -1;
-	assert_int_equal(fcntl(channel->pub.fd, F_SETFL, O_NONBLOCK), 0);
-	return rcm_id_new(channel, NULL, RDMA_PS_TCP, IBV_QPT_RC, &id);
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	rcm_id_destroy(id);
-	rcm_channel_close(channel);
-	rcm_fake_ucma_done();
-	rcm_fake_engine_reset();
-	return 0;
-}
-
-static void bind_to(uint8_t port)
-{
-	struct sockaddr_ib ib = { .sib_family = AF_IB };
-
-	ib.sib_addr.sib_raw[0] = 0xfe;
-	ib.sib_addr.sib_raw[1] = 0x80;
-	ib.sib_addr.sib_raw[15] = port;
-	assert_int_equal(rcm_id_bind(id, (struct sockaddr *)&ib), 0);
-}
 
 static void start(void)
 {
@@ -445,7 +406,7 @@ static void test_lookup_of_a_service_asks_the_port_that_the_id_is_bound_to(void 
 	const struct rcm_question *question = rcm_fake_engine_question();
 
 	(void)state;
-	bind_to(1);
+	bind_id(id, 1, 0);
 	assert_int_equal(rcm_lookup_start(id, NULL, "lustre", &sa_hints), 0);
 	assert_int_equal(question->port.raw[15], 1);
 	assert_string_equal(question->sa->name, "fake");
@@ -461,11 +422,11 @@ static void test_lookup_of_a_service_needs_a_usable_infiniband_port(void **state
 {
 	(void)state;
 	assert_int_equal(rcm_lookup_start(id, NULL, "lustre", &sa_hints), -EINVAL);
-	bind_to(2);
+	bind_id(id, 2, 0);
 	assert_int_equal(rcm_lookup_start(id, NULL, "lustre", &sa_hints), -ENOTSUP);
 	rcm_id_destroy(id);
 	assert_int_equal(rcm_id_new(channel, NULL, RDMA_PS_TCP, IBV_QPT_RC, &id), 0);
-	bind_to(3);
+	bind_id(id, 3, 0);
 	assert_int_equal(rcm_lookup_start(id, NULL, "lustre", &sa_hints), -EACCES);
 	get_nothing();
 }
@@ -536,7 +497,7 @@ static void test_lookup_queried_beside_resolve_and_destroy_has_one_owner(void **
 	assert_true(atomic_load(&events) >= atomic_load(&lists));
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, open_id, close_id)
 
 int main(void)
 {

@@ -13,6 +13,7 @@
 #include "fake_clock.h"
 #include "fake_sysfs.h"
 #include "fake_ucma.h"
+#include "heard.h"
 #include "test.h"
 #include "ucma/ucma.h"
 
@@ -89,32 +90,6 @@ const struct rcm_sa_ops rcm_sa_umad = {
 	.name = "stand-in", .open = umad_open, .service = umad_service, .path = umad_path, .cancel = umad_cancel,
 	.look = umad_look, .stats = umad_stats, .close = umad_close, .abandon = umad_close,
 };
-
-/* ---- What a question came to ---- */
-
-struct heard {
-	unsigned calls;
-	int status;
-	unsigned count, total;
-	struct rcm_sa_service_record first;
-	uint8_t path[64];
-	char text[128];
-};
-
-static void hear(void *arg, const struct rcm_sa_answer *answer)
-{
-	struct heard *h = arg;
-
-	h->calls++;
-	h->status = answer->status;
-	h->count = answer->count;
-	h->total = answer->total;
-	if (answer->services)
-		h->first = answer->services[0];
-	if (answer->paths)
-		memcpy(h->path, answer->paths[0], sizeof(h->path));
-	snprintf(h->text, sizeof(h->text), "%s", answer->text ? answer->text : "");
-}
 
 static int set_up(void **state)
 {
