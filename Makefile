@@ -85,6 +85,7 @@ check-deb:
 	@scripts/owned tests/deb/run -b
 
 rpm:
+	@scripts/owned scripts/install-deps build rpm
 	@scripts/owned scripts/rpm
 
 container:
