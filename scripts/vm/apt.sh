@@ -37,3 +37,61 @@ apt_own() {
 
 # apt_reason OUTPUT: the one line of apt's that tells why.
 apt_reason() { grep -m1 '^E: ' <<< "$1" || tail -n 1 <<< "$1"; }
+
+# apt_unpacked FOLDER WHAT PACKAGES [ALSO]: sees to it that FOLDER/root has Debian 12's PACKAGES ("a b c"), and, of what
+# they need on an empty system, which is the same on every host, the libraries but the C library's, and what fits the
+# pattern ALSO. Unpacked, not installed. Returns 1 with the reason in a line. Wants say.sh.
+apt_unpacked() {
+	[ "$(head -n 1 "$1/packages" 2>/dev/null)" != "$3" ] || return 0
+	command -v apt-get > /dev/null || { echo "no apt-get here, so $3 can't be fetched" >&2; return 1; }
+	mkdir -p "${1%/*}"
+	(
+		set -e
+		flock 9
+		[ "$(head -n 1 "$1/packages" 2>/dev/null)" != "$3" ] || exit 0
+		work=$(mktemp -d "${1%/*}/fetch.XXXXXX")
+		trap 'rm -rf "$work"' EXIT
+		trap 'echo "${0##*/}: failed at line $LINENO" >&2' ERR
+		apt_unpack "$work" "$@"
+	) 9> "$1.lock"
+}
+
+# apt_unpack WORK FOLDER WHAT PACKAGES [ALSO]
+apt_unpack() {
+	local work=$1 folder=$2 what=$3 wanted=$4 also=${5:-} plan packages megabytes deb link target own
+	apt_own "$work" bookworm 2> "$work/said" || { echo "no package list to be had ($(cat "$work/said"))" >&2; return 1; }
+	# shellcheck disable=SC2086
+	plan=$(apt-get "${own[@]}" -o Dir::State::status=/dev/null --print-uris -y -qq --no-install-recommends install $wanted)
+	read -r -a packages < <(awk -v wanted="$wanted" -v also="^(${also:-zlib1g})\$" '
+		BEGIN { split(wanted, w, " "); for (i in w) ours[w[i]] = 1 }
+		{ sub(/_.*/, "", $2) }
+		$2 in ours || $2 == "zlib1g" || $2 ~ also ||
+		$2 ~ /^lib/ && $2 !~ /-perl$|^libperl|-stdlib$|-minimal$|-common$|^libc6$|^libgcc-s1$|^libpam|^libse/ {
+			printf "%s ", $2
+			bytes += $3
+		}
+		END { printf "%.0f\n", bytes / 1e6 }' <<< "$plan")
+	megabytes=${packages[-1]}
+	unset 'packages[-1]'
+	echo "fetching the $what into ${folder%/*}, once, where they are unpacked and not installed" \
+		"($megabytes MB, some $((megabytes / 4 + 5)) s with a fast network): $wanted" >&2
+	mkdir -p "$work"/tree/root/usr/{bin,sbin,lib} "$work/debs"
+	ln -s usr/bin usr/sbin usr/lib "$work/tree/root"
+	cd "$work/debs"
+	watched "fetching the $what" apt-get "${own[@]}" -o Dir::State::status=/dev/null -qq download "${packages[@]}" \
+		> "$work/said" 2>&1 || { apt_reason "$(cat "$work/said")" >&2; return 1; }
+	for deb in *.deb; do
+		dpkg-deb --fsys-tarfile "$deb" | tar -C "$work/tree/root" -x --no-same-owner --keep-directory-symlink
+	done
+	# A link to /bin/kmod is meant for an installed system: here it leads to the host's, or to nothing.
+	find "$work/tree/root" -type l -lname '/*' -printf '%p\t%l\n' | while IFS=$'\t' read -r link target; do
+		ln -sfrn "$work/tree/root$target" "$link"
+	done
+	{
+		echo "$wanted"
+		printf '%s\n' *.deb | sed -E 's/_(amd64|all)\.deb$//; s/_/ /'
+	} > "$work/tree/packages"
+	rm -rf "$work"/tree/root/{etc,var}
+	rm -rf "$folder"
+	mv "$work/tree" "$folder"
+}
