@@ -64,6 +64,8 @@ static void query_withdraw(struct rcm_sa_query *query)
 	struct rcm_sa *sa = query->sa;
 
 	query_end_attempt(query);
+	if (query->other)
+		rcm_sa_umad.cancel(sa->umad, query->other);
 	rcm_timer_stop(sa->loop, &query->deadline);
 	TAILQ_REMOVE(query->running ? &sa->running : &sa->waiting, query, link);
 	sa->n_running -= query->running;
@@ -88,11 +90,7 @@ static void query_finish_with_error(struct rcm_sa_query *query, int status, cons
 
 static void query_deadline_passed(struct rcm_timer *timer)
 {
-	struct rcm_sa_query *query = rcm_container(timer, struct rcm_sa_query, deadline);
-
-	if (query->other)
-		rcm_sa_umad.cancel(query->sa->umad, query->other);
-	query_finish(query, &(struct rcm_sa_answer){
+	query_finish(rcm_container(timer, struct rcm_sa_query, deadline), &(struct rcm_sa_answer){
 		.status = -ETIMEDOUT, .late = true, .text = "the SA did not answer the kernel in time" });
 }
 
@@ -100,7 +98,10 @@ static void query_deadline_passed(struct rcm_timer *timer)
 
 static void query_other_done(void *arg, const struct rcm_sa_answer *answer)
 {
-	query_finish(arg, answer);
+	struct rcm_sa_query *query = arg;
+
+	query->other = NULL;
+	query_finish(query, answer);
 }
 
 static bool query_ask_umad(struct rcm_sa_query *query)
@@ -342,8 +343,6 @@ static void kernel_room(struct rcm_timer *timer)
 /* Whoever cancels one may be about to cancel others, of which none is to be started, nor told that it can't be. */
 static void kernel_cancel(struct rcm_sa *sa, struct rcm_sa_query *query)
 {
-	if (query->other)
-		rcm_sa_umad.cancel(sa->umad, query->other);
 	query_withdraw(query);
 	free(query);
 	if (sa->room.state == RCM_TIMER_IDLE)

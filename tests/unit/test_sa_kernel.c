@@ -298,6 +298,27 @@ static void test_query_whose_port_went_down_fails_as_soon_as_that_is_told(void *
 	rcm_fake_sysfs_done();
 }
 
+/* Both in one turn: the kernel's answer comes before what the port's being down leads to. */
+static void test_query_whose_port_went_down_leaves_nothing_with_umad(void **state)
+{
+	struct heard h = { 0 };
+
+	(void)state;
+	umad_usable = 0;
+	rcm_sysfs_replace(rcm_fake_sysfs_new());
+	rcm_fake_sysfs_add("class/infiniband/a/ports/1/gids/0", "fe80:0000:0000:0000:0000:0000:0000:0005");
+	rcm_fake_sysfs_add("class/infiniband/a/ports/1/state", "1: DOWN");
+	ask_service(&h, 5);
+	rcm_sa_kernel.look(sa);
+	rcm_fake_ucma_event_of(rcm_fake_ucma_last_handle(), RDMA_CM_EVENT_ADDRINFO_ERROR, -ETIMEDOUT);
+	turn();
+	assert_int_equal(h.calls, 1);
+	assert_int_equal(h.status, -ENETDOWN);
+	assert_int_equal(umad_cancelled, umad_asked);
+	rcm_sysfs_replace(NULL);
+	rcm_fake_sysfs_done();
+}
+
 /* That client looks at its own. */
 static void test_query_that_umad_has_is_left_to_it_where_ports_changed(void **state)
 {
@@ -514,6 +535,7 @@ int main(void)
 		T(test_kernels_two_seconds_are_not_the_deadline),
 		T(test_service_the_kernel_gives_up_is_asked_over_umad),
 		T(test_query_whose_port_went_down_fails_as_soon_as_that_is_told),
+		T(test_query_whose_port_went_down_leaves_nothing_with_umad),
 		T(test_query_that_umad_has_is_left_to_it_where_ports_changed),
 		T(test_deadline_during_umad_cancels_it),
 		T(test_path_goes_by_address_and_route),
