@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/container.h"
+#include "base/err.h"
 
 #define LOOK_NS (RCM_PUBLISH_LOOK_MS * RCM_NS_PER_MS)
 #define LOOK_PKEYS_NS (RCM_PUBLISH_LOOK_PKEYS_MS * RCM_NS_PER_MS)
@@ -54,15 +55,21 @@ static bool is_same_port(const struct rcm_publish_port *a, const struct rcm_publ
 	       a->sm_lid == b->sm_lid && a->pkey == b->pkey && a->pkeys == b->pkeys;
 }
 
-/* True where it is up, and not as it was. */
-static bool port_look(struct rcm_publisher *publisher, struct rcm_watched *watched, bool pkeys)
+/* 1: it is up, and not as it was; 0; or there was no means to look, which says nothing of it. */
+static int port_look(struct rcm_publisher *publisher, struct rcm_watched *watched, bool pkeys)
 {
 	struct rcm_publish_port port = watched->seen;
 	uint64_t now = publisher->loop->now;
 	bool known, changed;
+	int ret;
 
 	pkeys = pkeys || !watched->known || now - watched->pkeys_at >= LOOK_PKEYS_NS;
-	known = !publisher->ops->look(&watched->gid, pkeys, &port);
+	ret = publisher->ops->look(&watched->gid, pkeys, &port);
+	if (rcm_is_want(ret)) {
+		publisher->pkeys_again = publisher->pkeys_again || pkeys;
+		return ret;
+	}
+	known = !ret;
 	changed = watched->looked_at && (known != watched->known || !is_same_port(&port, &watched->seen));
 	if (known && pkeys)
 		watched->pkeys_at = now;
@@ -86,7 +93,7 @@ static void ports_look(struct rcm_publisher *publisher, bool pkeys, bool all)
 {
 	for (unsigned i = 0; i < RCM_SA_PORTS_MAX; i++) {
 		struct rcm_watched *watched = &publisher->watched[i];
-		bool stirs = watched->users && port_look(publisher, watched, pkeys);
+		bool stirs = watched->users && port_look(publisher, watched, pkeys) > 0;
 
 		if (watched->users && (stirs || all))
 			port_stir(publisher, watched, NULL);
@@ -103,17 +110,21 @@ static void look_due(struct rcm_timer *timer)
 	ports_look(publisher, pkeys, false);
 }
 
-/* The port as it is for a turn, the first to see it changed, maybe: 0 or -ENODEV. */
+/* The port as it is for a turn, the first to see it changed, maybe: 0; -ENODEV; or there was no means to look yet. */
 static int port_for(const struct rcm_published *published, struct rcm_publish_port *ret_port)
 {
 	struct rcm_publisher *publisher = published->publisher;
 	struct rcm_watched *watched = published->watched;
+	int ret = 0;
 
 	if (!watched)
 		return publisher->ops->look(&published->registration.offer.port, true, ret_port);
-	if ((!watched->looked_at || publisher->loop->now - watched->looked_at >= LOOK_FRESH_NS) &&
-	    port_look(publisher, watched, false))
+	if (!watched->looked_at || publisher->loop->now - watched->looked_at >= LOOK_FRESH_NS)
+		ret = port_look(publisher, watched, false);
+	if (ret > 0)
 		port_stir(publisher, watched, published);
+	if (ret < 0 && !watched->looked_at)
+		return ret;
 	*ret_port = watched->seen;
 	return watched->known ? 0 : -ENODEV;
 }

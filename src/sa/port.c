@@ -67,9 +67,12 @@ int rcm_port_pkey(const char *device, unsigned number, uint16_t *ret_pkey, uint1
 	char line[64];
 
 	for (unsigned i = 0; i < TABLE_MAX && best != PKEY_FULL; i++) {
+		int ret = read_entry(device, number, "pkeys", i, line, sizeof(line));
 		uint16_t pkey;
 
-		if (read_entry(device, number, "pkeys", i, line, sizeof(line)))
+		if (rcm_is_want(ret))
+			return ret;
+		if (ret)
 			break;
 		/* A place may be empty, the first too. */
 		pkey = (uint16_t)strtoul(line, NULL, 0);
@@ -118,33 +121,53 @@ static bool gid_is_zero(const struct rcm_gid *gid)
 	return !memcmp(gid, &zero, sizeof(zero));
 }
 
-/* Old kernels, and the simulator, know no other link layer than InfiniBand, and don't name it. */
-static bool is_infiniband(const char *device, unsigned number)
+/* Old kernels, and the simulator, know no other link layer than InfiniBand, and don't name it. An error only where
+ * there was no means to look. */
+static int read_is_infiniband(const char *device, unsigned number, bool *ret_infiniband)
 {
 	char line[64];
+	int ret = read_line(device, number, "link_layer", line, sizeof(line));
 
-	return read_line(device, number, "link_layer", line, sizeof(line)) || !strcmp(line, "InfiniBand") ||
-	       !strcmp(line, "IB");
+	if (rcm_is_want(ret))
+		return ret;
+	*ret_infiniband = ret || !strcmp(line, "InfiniBand") || !strcmp(line, "IB");
+	return 0;
 }
 
 /* A file without a number is as one of 0. */
-static unsigned long number_or_0(const char *device, unsigned number, const char *name)
+static int read_number_or_0(const char *device, unsigned number, const char *name, unsigned long *ret_value)
 {
-	unsigned long value = 0;
+	int ret;
 
-	read_number(device, number, name, &value);
-	return value;
+	*ret_value = 0;
+	ret = read_number(device, number, name, ret_value);
+	return rcm_is_want(ret) ? ret : 0;
 }
 
-static void port_read_routing(const char *device, unsigned number, struct rcm_sa_port *port)
+static int port_read_gid(const char *device, unsigned number, struct rcm_sa_port *port)
 {
-	if (read_gid(device, number, 0, &port->gid))
+	int ret = read_gid(device, number, 0, &port->gid);
+
+	if (ret)
 		memset(&port->gid, 0, sizeof(port->gid));
-	if (!port->infiniband)
-		return;
-	port->lid = (uint16_t)number_or_0(device, number, "lid");
-	port->lmc = (uint8_t)number_or_0(device, number, "lid_mask_count");
-	port->sm_lid = (uint16_t)number_or_0(device, number, "sm_lid");
+	return rcm_is_want(ret) ? ret : 0;
+}
+
+static int port_read_routing(const char *device, unsigned number, struct rcm_sa_port *port)
+{
+	unsigned long lid = 0, lmc = 0, sm_lid = 0;
+	int ret = port_read_gid(device, number, port);
+
+	if (!ret && port->infiniband)
+		ret = read_number_or_0(device, number, "lid", &lid);
+	if (!ret && port->infiniband)
+		ret = read_number_or_0(device, number, "lid_mask_count", &lmc);
+	if (!ret && port->infiniband)
+		ret = read_number_or_0(device, number, "sm_lid", &sm_lid);
+	port->lid = (uint16_t)lid;
+	port->lmc = (uint8_t)lmc;
+	port->sm_lid = (uint16_t)sm_lid;
+	return ret;
 }
 
 /* What it is and whether it is up. */
@@ -157,10 +180,11 @@ static int port_read(const char *device, unsigned number, struct rcm_sa_port *re
 	if (snprintf(port.device, sizeof(port.device), "%s", device) >= (int)sizeof(port.device))
 		return -ENAMETOOLONG;
 	ret = read_number(device, number, "state", &state);
+	if (!ret)
+		ret = read_is_infiniband(device, number, &port.infiniband);
 	if (ret)
 		return ret;
 	port.active = state == STATE_ACTIVE;
-	port.infiniband = is_infiniband(device, number);
 	*ret_port = port;
 	return 0;
 }
@@ -209,9 +233,10 @@ static int list_add(const char *device, unsigned number, void *arg)
 		return 1;
 	/* A port or device that vanishes meanwhile is none. */
 	ret = port_read(device, number, port);
+	if (!ret)
+		ret = port_read_routing(device, number, port);
 	if (ret)
 		return rcm_is_want(ret) ? ret : 0;
-	port_read_routing(device, number, port);
 	list->count++;
 	return 0;
 }

@@ -17,7 +17,8 @@ struct rcm_sa_address {
  * look. The P_Key index isn't read here. */
 int rcm_port_address(const struct rcm_sa_port *port, struct rcm_sa_address *ret_address);
 
-/* The P_Key to speak to the SA with and its index, 0 or -ENODEV. Costs a read for each P_Key before it. */
+/* The P_Key to speak to the SA with and its index: 0, -ENODEV, or there was no means to look. Costs a read for each
+ * P_Key before it. */
 int rcm_port_pkey(const char *device, unsigned number, uint16_t *ret_pkey, uint16_t *ret_index);
 
 /* Whether the kernel's umad module is there at all: 0, -ENODEV, or there was no means to look. Asked before libibumad,

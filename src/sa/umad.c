@@ -58,13 +58,18 @@ static void umad_close_device(struct rcm_umad *umad)
 	free(umad);
 }
 
-/* The table may have been written anew: a packet with the index of another P_Key is dropped in silence. */
-static void find_pkey(struct rcm_umad *umad)
+/* The table may have been written anew: a packet with the index of another P_Key is dropped in silence. 0, or there was
+ * no means to look. */
+static int find_pkey(struct rcm_umad *umad)
 {
 	uint16_t pkey;
+	int ret = rcm_port_pkey(umad->port.device, umad->port.number, &pkey, &umad->pkey_index);
 
-	if (rcm_port_pkey(umad->port.device, umad->port.number, &pkey, &umad->pkey_index))
+	if (rcm_is_want(ret))
+		return ret;
+	if (ret)
 		umad->pkey_index = 0;
+	return 0;
 }
 
 static int umad_register_all(struct rcm_umad *umad)
@@ -99,7 +104,9 @@ static int umad_open_device(const struct rcm_sa_port *port, struct rcm_umad **re
 	ret = umad_register_all(umad);
 	if (ret)
 		goto out;
-	find_pkey(umad);
+	ret = find_pkey(umad);
+	if (ret)
+		goto out;
 	/* Only now: the size of the header depends on what the kernel said when the port was opened. */
 	ret = buffer_resize(umad, BUFFER_USUAL);
 	if (ret)
@@ -127,6 +134,7 @@ static int device_address(struct rcm_umad *umad, bool in_doubt, struct rcm_sa_ad
 		umad->port = found;
 		ret = rcm_port_address(&umad->port, ret_address);
 	}
+	/* Without the means to look it is what it was. */
 	if (!ret && in_doubt)
 		find_pkey(umad);
 	if (!ret)

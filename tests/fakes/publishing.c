@@ -14,6 +14,7 @@ struct rcm_publisher rcm_publishing_publisher;
 struct rcm_loop rcm_publishing_loop;
 struct rcm_publish_port rcm_publishing_port;
 bool rcm_publishing_port_gone;
+int rcm_publishing_look_fails;
 unsigned rcm_publishing_looks;
 
 static unsigned alive;
@@ -33,6 +34,8 @@ static int look(const struct rcm_gid *gid, bool pkeys, struct rcm_publish_port *
 
 	assert_int_equal(gid->raw[15], 1);
 	rcm_publishing_looks++;
+	if (rcm_publishing_look_fails)
+		return rcm_publishing_look_fails;
 	if (rcm_publishing_port_gone)
 		return -ENODEV;
 	*ret_port = rcm_publishing_port;
@@ -61,6 +64,7 @@ int rcm_publishing_before(void **state)
 		.gid = { { 0xfe, 0x80, [15] = 1 } }, .active = true, .lid = 4, .sm_lid = 1, .pkey = 0xffff, .pkeys = 7,
 	};
 	rcm_publishing_port_gone = false;
+	rcm_publishing_look_fails = 0;
 	rcm_publishing_looks = 0;
 	alive = 0;
 	rcm_publisher_init(&rcm_publishing_publisher, &rcm_publishing_loop, &ops);

@@ -19,6 +19,7 @@ extern struct rcm_publisher rcm_publishing_publisher;
 extern struct rcm_loop rcm_publishing_loop;
 extern struct rcm_publish_port rcm_publishing_port;	/* fe80::1, as looks find it */
 extern bool rcm_publishing_port_gone;
+extern int rcm_publishing_look_fails;			/* -errno: for want of means; 0 */
 extern unsigned rcm_publishing_looks;
 
 /* Before and after each test. */

@@ -238,6 +238,38 @@ static void test_publisher_without_the_port_tells_when_the_lease_has_ended(void 
 	stop_all(&one, 1);
 }
 
+/* A process that is out of descriptors for a while has its record, and its port, as before. */
+static void test_publisher_without_means_to_look_goes_by_what_it_saw(void **state)
+{
+	(void)state;
+	registered();
+	rcm_publishing_look_fails = -EMFILE;
+	rcm_publisher_ports_changed(&rcm_publishing_publisher, false);
+	rcm_model_sa_run(300 * RCM_TEST_S);
+	assert_told(&one, 0);
+	assert_int_equal(rcm_model_sa_count(), 1);
+	/* What it was told of meanwhile it looks at as soon as it can. */
+	rcm_publishing_port.pkey = 0x7fff;
+	rcm_publishing_port.pkeys++;
+	rcm_publishing_look_fails = 0;
+	rcm_model_sa_run(2 * RCM_TEST_S);
+	assert_int_equal(rcm_model_sa_find(0x77)->record.pkey, 0x7fff);
+	stop_all(&one, 1);
+}
+
+static void test_publisher_that_never_had_the_means_to_look_says_so(void **state)
+{
+	(void)state;
+	rcm_publishing_look_fails = -EMFILE;
+	rcm_publishing_start(&one, 0x77);
+	rcm_model_sa_run(RCM_TEST_S);
+	assert_told(&one, -EMFILE);
+	rcm_publishing_look_fails = 0;
+	rcm_model_sa_run(30 * RCM_TEST_S);
+	assert_told(&one, -EMFILE, 0);
+	stop_all(&one, 1);
+}
+
 static void test_publisher_gives_a_place_to_one_of_two(void **state)
 {
 	(void)state;
@@ -439,6 +471,8 @@ int main(void)
 		T(test_publisher_sees_p_keys_change_without_being_told),
 		T(test_publisher_moves_the_record_where_the_prefix_changes),
 		T(test_publisher_without_the_port_tells_when_the_lease_has_ended),
+		T(test_publisher_without_means_to_look_goes_by_what_it_saw),
+		T(test_publisher_that_never_had_the_means_to_look_says_so),
 		T(test_publisher_gives_a_place_to_one_of_two),
 		T(test_publisher_ends_one_that_waits_for_anothers_place),
 		T(test_publisher_gives_a_place_that_its_holder_moves_from_to_the_other),
