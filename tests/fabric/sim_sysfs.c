@@ -10,14 +10,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "sim_rmpp.h"
 
-/* IBTA 1.7: 14.2.1.2 (directed route SMP), 14.2.5.6 (PortInfo); offsets in the MAD. */
-enum { SMP_CLASS = 0x81, SMP_METHOD_GET = 1, SMP_ATTR_PORT_INFO = 0x15, SMP_DR_LIDS = 32, PORT_INFO = 64 };
-enum { PI_LID = 16, PI_SM_LID = 18, PI_STATE = 32, PI_SM_SL = 36 };
-enum { PERMISSIVE_LID = 0xffff, WAIT_MS = 1000 };
+/* IBTA 1.7: 14.2.1.2 (directed route SMP), 14.2.5.6 (PortInfo), 14.2.5.7 (P_KeyTable); offsets in the MAD. */
+enum { SMP_CLASS = 0x81, SMP_METHOD_GET = 1, SMP_ATTR_PORT_INFO = 0x15, SMP_ATTR_PKEY_TABLE = 0x16, SMP_DR_LIDS = 32 };
+enum { SMP_DATA = 64, PKEYS_A_BLOCK = 32 };
+enum { PI_PREFIX = 8, PI_LID = 16, PI_SM_LID = 18, PI_STATE = 32, PI_SM_SL = 36 };
+enum { PERMISSIVE_LID = 0xffff, WAIT_MS = 1000, NEW_MS = 5 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int smp_fd = -1, smp_agent;
@@ -45,7 +47,7 @@ static bool attach(const char *device, int number)
 }
 
 /* Asks the port that the process is attached to, by a directed route of no hops. */
-static bool ask_port_info(uint8_t ret_info[64])
+static bool ask(uint8_t attribute, uint8_t modifier, uint8_t ret_data[64])
 {
 	static uint32_t tid;
 	uint8_t umad[sizeof(struct ib_user_mad) + RCM_SIM_MAD] = { 0 }, *mad = umad_get_mad(umad);
@@ -57,13 +59,21 @@ static bool ask_port_info(uint8_t ret_info[64])
 	mad[2] = 1;
 	mad[3] = SMP_METHOD_GET;
 	memcpy(mad + 12, &tid, sizeof(tid));
-	mad[17] = SMP_ATTR_PORT_INFO;
+	mad[17] = attribute;
+	mad[23] = modifier;
 	memset(mad + SMP_DR_LIDS, 0xff, 4);
 	umad_set_addr(umad, PERMISSIVE_LID, 0, 0, 0);
-	if (umad_send(smp_fd, smp_agent, umad, RCM_SIM_MAD, WAIT_MS, 0) < 0 ||
-	    umad_recv(smp_fd, umad, &len, 2 * WAIT_MS) < 0 || umad_status(umad) || len < PORT_INFO + 64)
+	if (umad_send(smp_fd, smp_agent, umad, RCM_SIM_MAD, WAIT_MS, 0) < 0)
 		return false;
-	memcpy(ret_info, mad + PORT_INFO, 64);
+	/* What comes late is of a question that was given up. */
+	do {
+		len = RCM_SIM_MAD;
+		if (umad_recv(smp_fd, umad, &len, 2 * WAIT_MS) < 0)
+			return false;
+	} while (memcmp(mad + 12, &tid, sizeof(tid)) != 0);
+	if (umad_status(umad) || len < SMP_DATA + 64)
+		return false;
+	memcpy(ret_data, mad + SMP_DATA, 64);
 	return true;
 }
 
@@ -87,42 +97,101 @@ static void put(const char *directory, const char *name, const char *format, ...
 	rename(next, path);
 }
 
-static void write_copy(const char *directory, const uint8_t *info)
+/* The GUID is what it was. */
+static void write_gid(const char *directory, const uint8_t *prefix)
+{
+	unsigned guid[4];
+	char path[600];
+	FILE *f;
+	bool known;
+
+	snprintf(path, sizeof(path), "%s/gids/0", directory);
+	f = fopen(path, "r");
+	if (!f)
+		return;
+	known = fscanf(f, "%*x:%*x:%*x:%*x:%x:%x:%x:%x", &guid[0], &guid[1], &guid[2], &guid[3]) == 4;
+	fclose(f);
+	if (known)
+		put(directory, "gids/0", "%02x%02x:%02x%02x:%02x%02x:%02x%02x:%04x:%04x:%04x:%04x\n", prefix[0], prefix[1],
+		    prefix[2], prefix[3], prefix[4], prefix[5], prefix[6], prefix[7], guid[0], guid[1], guid[2], guid[3]);
+}
+
+static void write_info(const char *directory)
 {
 	static const char *const states[] = { "NOP", "DOWN", "INIT", "ARMED", "ACTIVE" };
-	unsigned state = info[PI_STATE] & 0xf;
+	uint8_t info[64];
+	unsigned state;
 
+	if (!ask(SMP_ATTR_PORT_INFO, 0, info))
+		return;
+	state = info[PI_STATE] & 0xf;
 	put(directory, "state", "%u: %s\n", state, state < 5 ? states[state] : "<unknown>");
 	put(directory, "lid", "0x%x", info[PI_LID] << 8 | info[PI_LID + 1]);
 	put(directory, "sm_lid", "0x%x", info[PI_SM_LID] << 8 | info[PI_SM_LID + 1]);
 	put(directory, "sm_sl", "%u", info[PI_SM_SL] & 0xfu);
+	write_gid(directory, &info[PI_PREFIX]);
 }
 
-static bool changes(const char *name)
+/* A table has the places that the device has, of which one block is enough here. */
+static void write_pkeys(const char *directory)
 {
-	static const char *const names[] = { "state", "lid", "sm_lid", "sm_sl" };
+	char name[32], path[640];
+	uint8_t block[64];
+
+	if (!ask(SMP_ATTR_PKEY_TABLE, 0, block))
+		return;
+	for (unsigned i = 0; i < PKEYS_A_BLOCK; i++) {
+		snprintf(name, sizeof(name), "pkeys/%u", i);
+		snprintf(path, sizeof(path), "%s/%s", directory, name);
+		if (access(path, F_OK))
+			return;
+		put(directory, name, "0x%02x%02x\n", block[2 * i], block[2 * i + 1]);
+	}
+}
+
+static uint64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+/* Which of what is written together a file belongs to; NULL: none that changes. */
+static struct part {
+	void (*write)(const char *directory);
+	uint64_t until_ms;			/* it counts as new: who looks at a port reads several of its files */
+} info_part = { .write = write_info }, pkeys_part = { .write = write_pkeys };
+
+static struct part *part_of(const char *name)
+{
+	static const char *const names[] = { "state", "lid", "sm_lid", "sm_sl", "gids/0" };
 
 	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (!strcmp(name, names[i]))
-			return true;
-	return false;
+			return &info_part;
+	return strncmp(name, "pkeys/", 6) ? NULL : &pkeys_part;
 }
 
 void rcm_sim_sysfs_refresh(const char *path)
 {
 	char device[64], name[64], directory[200];
-	uint8_t info[64];
+	struct part *part;
 	int number;
 
 	if (held || !getenv("RAI_SIM_LIVE") ||
-	    sscanf(path, "/sys/class/infiniband/%63[^/]/ports/%d/%63s", device, &number, name) != 3 || !changes(name))
+	    sscanf(path, "/sys/class/infiniband/%63[^/]/ports/%d/%63s", device, &number, name) != 3)
+		return;
+	part = part_of(name);
+	if (!part)
 		return;
 	rcm_sim_sysfs_hold();
 	pthread_mutex_lock(&lock);
-	if (attach(device, number) && ask_port_info(info)) {
+	if (part->until_ms <= now_ms() && attach(device, number)) {
 		snprintf(directory, sizeof(directory), "./sys-%d//sys/class/infiniband/%s/ports/%d", getpid(),
 			 device, number);
-		write_copy(directory, info);
+		part->write(directory);
+		part->until_ms = now_ms() + NEW_MS;
 	}
 	pthread_mutex_unlock(&lock);
 	rcm_sim_sysfs_let();

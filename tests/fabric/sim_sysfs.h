@@ -3,8 +3,8 @@
 #pragma once
 
 /*
- * Where path is a file of a port that changes with the fabric (state, lid, sm_lid, sm_sl), asks the port's own
- * PortInfo and writes the copy anew, before it is opened. As in the kernel, each read sees the port as it is now.
+ * Where path is a file of a port that changes with the fabric (state, lid, sm_lid, sm_sl, gids/0, pkeys/N), asks the port
+ * itself and writes the copy anew, before it is opened. As in the kernel, each look sees the port as it is now.
  */
 void rcm_sim_sysfs_refresh(const char *path);
 
