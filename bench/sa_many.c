@@ -58,7 +58,7 @@ int main(void)
 	struct rdma_cm_id *id = open_id(channel);
 
 	sa_peer_start();
-	if (system("\"$RAI_FABRIC\" register hca2 -q -n farm -i 0x5000 -g fe80::10:1 -c 1700 -s 2"))
+	if (system("\"$RAI_FABRIC\" on hca2 \"$RAI_FABRIC_PARTS/records\" -n farm -i 0x5000 -g fe80::10:1 -c 1700 -s 2"))
 		sa_die("no service could be registered");
 	for (unsigned i = 0; i < SA_ROUNDS; i++) {
 		ours[i] = ours_ms(id);

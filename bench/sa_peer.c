@@ -24,8 +24,8 @@ static umad_port_t address;
 
 void sa_peer_start(void)
 {
-	if (system("\"$RAI_FABRIC\" register hca3 -q -n " SA_PEER_SERVICE " -i 7 && "
-		   "\"$RAI_FABRIC\" register hca3 -q -n others -i 8 -c 15"))
+	if (system("\"$RAI_FABRIC\" on hca3 \"$RAI_FABRIC_PARTS/records\" -n " SA_PEER_SERVICE " -i 7 && "
+		   "\"$RAI_FABRIC\" on hca3 \"$RAI_FABRIC_PARTS/records\" -n others -i 8 -c 15"))
 		sa_die("no service could be registered; run it by scripts/bench");
 	port = umad_open_port(NULL, 0);
 	if (port < 0 || umad_get_port(NULL, 0, &address))

@@ -59,6 +59,17 @@ int rcm_fabric(const char *format, ...)
 	return rcm_fabric_wait(spawn(words));
 }
 
+int rcm_fabric_records(const char *host, const char *format, ...)
+{
+	char options[300];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(options, sizeof(options), format, args);
+	va_end(args);
+	return rcm_fabric("on %s \"$RAI_FABRIC_PARTS/records\" %s", host, options);
+}
+
 /* ibsim numbers the port GUIDs 0x100001, 0x100003, ... in the default prefix. */
 void rcm_fabric_gid(unsigned host, unsigned char ret_gid[16])
 {

@@ -12,7 +12,11 @@ enum { RCM_FABRIC_LATE_MS = 10 };
 /* Runs "world WORDS" and waits for it; returns its exit status. Fails the test where it can't be run. */
 int rcm_fabric(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* The same, started only: returns its process, for rcm_fabric_wait(). */
+/* Sets or deletes service records from a host ("hca3"), whosever they are: those of publishers that are none of this
+ * library's. The words are options of records.c. Returns its exit status. */
+int rcm_fabric_records(const char *host, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* As rcm_fabric(), started only: returns its process, for rcm_fabric_wait(). */
 int rcm_fabric_start(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int rcm_fabric_wait(int pid);
 

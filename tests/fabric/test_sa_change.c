@@ -56,7 +56,7 @@ static void renumber(void)
 	snprintf(path, sizeof(path), "%s/sm.hca1/guid2lid", folder);
 	unlink(path);
 	assert_int_equal(rcm_fabric("sm start"), 0);
-	assert_int_equal(rcm_fabric("register hca3 -q -n live -i 0x61"), 0);
+	assert_int_equal(rcm_fabric_records("hca3", "-n live -i 0x61"), 0);
 }
 
 static void test_answer_that_is_kept_ends_with_the_lids_it_was_for(void **state)
@@ -69,7 +69,7 @@ static void test_answer_that_is_kept_ends_with_the_lids_it_was_for(void **state)
 	rcm_fabric_gid(2, own.sib_addr.sib_raw);
 	assert_int_equal(rdma_create_id(NULL, &id, NULL, RDMA_PS_IB), 0);
 	assert_int_equal(rdma_bind_addr(id, (struct sockaddr *)&own), 0);
-	assert_int_equal(rcm_fabric("register hca3 -q -n live -i 0x61"), 0);
+	assert_int_equal(rcm_fabric_records("hca3", "-n live -i 0x61"), 0);
 	assert_int_equal(route_lid("live"), lid);
 	assert_int_equal(rai_get_stats(&before, sizeof(before)), 0);
 	assert_int_equal(route_lid("live"), lid);

@@ -139,7 +139,7 @@ static void test_sa_service_by_name_gives_the_whole_record(void **state)
 
 	(void)state;
 	rcm_fabric_gid(3, gid.raw);
-	assert_int_equal(rcm_fabric("register hca3 -q -n by-name -i 0x1000000000000042 -l 600"), 0);
+	assert_int_equal(rcm_fabric_records("hca3", "-n by-name -i 0x1000000000000042 -l 600"), 0);
 	ask_name("by-name", 4000, &h);
 	turn_until_heard(&h, 1);
 	assert_int_equal(h.status, 0);
@@ -157,7 +157,7 @@ static void test_sa_service_by_id_gives_its_record(void **state)
 	struct heard h = { 0 };
 
 	(void)state;
-	assert_int_equal(rcm_fabric("register hca3 -q -n by-id -i 0x2000"), 0);
+	assert_int_equal(rcm_fabric_records("hca3", "-n by-id -i 0x2000"), 0);
 	ask_id(0x2000, &h);
 	turn_until_heard(&h, 1);
 	assert_int_equal(h.status, 0);
@@ -173,7 +173,7 @@ static void test_sa_service_by_name_and_id_needs_both(void **state)
 	struct heard h = { 0 };
 
 	(void)state;
-	assert_int_equal(rcm_fabric("register hca3 -q -n both -i 0x3000 -c 2"), 0);
+	assert_int_equal(rcm_fabric_records("hca3", "-n both -i 0x3000 -c 2"), 0);
 	assert_int_equal(rcm_sa_umad.service(sa, &q, hear, &h, &query), 0);
 	turn_until_heard(&h, 1);
 	assert_int_equal(h.status, 0);
@@ -191,7 +191,7 @@ static void test_sa_service_with_many_records_gives_all_of_them(void **state)
 		char name[32];
 
 		snprintf(name, sizeof(name), "many-%u", counts[i]);
-		assert_int_equal(rcm_fabric("register hca1 -q -n %s -i 0x100000 -c %u", name, counts[i]), 0);
+		assert_int_equal(rcm_fabric_records("hca1", "-n %s -i 0x100000 -c %u", name, counts[i]), 0);
 		ask_name(name, 4000, &h);
 		turn_until_heard(&h, 1);
 		assert_int_equal(h.status, 0);
@@ -200,7 +200,7 @@ static void test_sa_service_with_many_records_gives_all_of_them(void **state)
 		/* OpenSM tells the newest first. */
 		assert_int_equal(h.first.id, 0x100000 + counts[i] - 1);
 		assert_int_equal(h.last.id, 0x100000);
-		assert_int_equal(rcm_fabric("register hca1 -q -d -n %s -i 0x100000 -c %u", name, counts[i]), 0);
+		assert_int_equal(rcm_fabric_records("hca1", "-d -n %s -i 0x100000 -c %u", name, counts[i]), 0);
 	}
 }
 
@@ -209,13 +209,13 @@ static void test_sa_service_with_more_records_than_a_list_has_tells_the_total(vo
 	struct heard h = { 0 };
 
 	(void)state;
-	assert_int_equal(rcm_fabric("register hca1 -q -n flood -i 0x200000 -c 4100"), 0);
+	assert_int_equal(rcm_fabric_records("hca1", "-n flood -i 0x200000 -c 4100"), 0);
 	ask_name("flood", 10000, &h);
 	turn_until_heard(&h, 1);
 	assert_int_equal(h.status, 0);
 	assert_int_equal(h.count, 4096);
 	assert_int_equal(h.total, 4100);
-	assert_int_equal(rcm_fabric("register hca1 -q -d -n flood -i 0x200000 -c 4100"), 0);
+	assert_int_equal(rcm_fabric_records("hca1", "-d -n flood -i 0x200000 -c 4100"), 0);
 }
 
 static void test_sa_service_that_is_unknown_is_enoent(void **state)
@@ -278,7 +278,7 @@ static void test_sa_that_stands_still_for_a_while_is_asked_again(void **state)
 	int pid;
 
 	(void)state;
-	assert_int_equal(rcm_fabric("register hca3 -q -n pause -i 0x4000"), 0);
+	assert_int_equal(rcm_fabric_records("hca3", "-n pause -i 0x4000"), 0);
 	assert_int_equal(rcm_fabric("sm pause"), 0);
 	ask_name("pause", 15000, &h);
 	do {
@@ -399,7 +399,7 @@ static void test_sa_that_loses_every_tenth_mad_answers_all_the_same(void **state
 	struct heard h = { 0 };
 
 	(void)state;
-	assert_int_equal(rcm_fabric("register hca3 -q -n stormy -i 0x5000 -c 3"), 0);
+	assert_int_equal(rcm_fabric_records("hca3", "-n stormy -i 0x5000 -c 3"), 0);
 	rcm_fabric_faults(10, 0);
 	ask_many(60, 18000, &h);
 	rcm_fabric_faults(0, 0);
@@ -416,7 +416,7 @@ static void test_sa_that_is_often_busy_answers_all_the_same(void **state)
 	struct heard h = { 0 };
 
 	(void)state;
-	assert_int_equal(rcm_fabric("register hca3 -q -n stormy -i 0x5000 -c 3"), 0);
+	assert_int_equal(rcm_fabric_records("hca3", "-n stormy -i 0x5000 -c 3"), 0);
 	rcm_fabric_faults(0, 50);
 	ask_many(60, 15000, &h);
 	rcm_fabric_faults(0, 0);

@@ -52,7 +52,7 @@ static int teardown(void **state)
 /* "fire0" to "fire59", as the SA of now has them. */
 static void register_all(void)
 {
-	assert_int_equal(rcm_fabric("register hca3 -q -n fire -i 0x700 -c %d", IDS), 0);
+	assert_int_equal(rcm_fabric_records("hca3", "-n fire -i 0x700 -c %d", IDS), 0);
 }
 
 /* No two are equal: more than a port's window of them are under way, the others in line. */
@@ -174,7 +174,7 @@ static void test_resolutions_under_way_when_the_cable_is_out_fail_and_succeed_wh
 	expect_all(-ENETDOWN);
 	assert_int_equal(rcm_fabric("link up hca2"), 0);
 	assert_int_equal(rcm_fabric("sm continue"), 0);
-	while (rcm_fabric("register hca2 -q -n up -i 0x1"))
+	while (rcm_fabric_records("hca2", "-n up -i 0x1"))
 		;
 	ask_all();
 	expect_all(0);
@@ -316,8 +316,8 @@ static void test_resolutions_and_a_service_go_on_while_partitions_change(void **
 	partitions("full", true);
 	while (!has_pkey(ONE))
 		assert_int_equal(rcm_fabric("on hca2 true"), 0);
-	assert_int_equal(rcm_fabric("register hca3 -q -n default -i 0x700 -c %d", HALF), 0);
-	assert_int_equal(rcm_fabric("register hca3 -q -n one -i 0x800 -c %d -p %#x", HALF, ONE), 0);
+	assert_int_equal(rcm_fabric_records("hca3", "-n default -i 0x700 -c %d", HALF), 0);
+	assert_int_equal(rcm_fabric_records("hca3", "-n one -i 0x800 -c %d -p %#x", HALF, ONE), 0);
 	assert_int_equal(rai_service_register(ids[0], &service, &registration), 0);
 	until_published("moving", FULL);
 	for (unsigned i = 0; i < IDS; i++)

@@ -27,7 +27,7 @@ static int setup(void **state)
 	if (!channel || rdma_create_id(channel, &id, NULL, RDMA_PS_IB) || rdma_bind_addr(id, (struct sockaddr *)&own))
 		return -1;
 	return rdma_set_option(id, RDMA_OPTION_RAI, RAI_OPTION_DEADLINE_MS, &deadline, sizeof(deadline)) ||
-	       rcm_fabric("sm start hca3") || rcm_fabric("register hca3 -q -n handover -i 0x8100");
+	       rcm_fabric("sm start hca3") || rcm_fabric_records("hca3", "-n handover -i 0x8100");
 }
 
 static int teardown(void **state)
@@ -74,7 +74,7 @@ static void test_handover_finds_what_is_registered_again_meanwhile(void **state)
 	expect_found();
 	assert_int_equal(rcm_fabric("sm kill"), 0);
 	ask();
-	while (rcm_fabric("register hca3 -q -n handover -i 0x8100"))
+	while (rcm_fabric_records("hca3", "-n handover -i 0x8100"))
 		assert_true(++tries < TRIES);
 	expect_found();
 }

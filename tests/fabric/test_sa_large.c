@@ -44,7 +44,7 @@ static void test_service_of_most_hosts_has_a_route_to_each(void **state)
 	uint64_t found;
 
 	(void)state;
-	assert_int_equal(rcm_fabric("register hca2 -q -n farm -i 0x5000 -g fe80::10:1 -c %d -s 2", HOSTS), 0);
+	assert_int_equal(rcm_fabric_records("hca2", "-n farm -i 0x5000 -g fe80::10:1 -c %d -s 2", HOSTS), 0);
 	assert_int_equal(rai_get_stats(&before, sizeof(before)), 0);
 	assert_int_equal(resolve(id, "farm", 0, &found, &routes), HOSTS);
 	assert_int_equal(rai_get_stats(&after, sizeof(after)), 0);
@@ -62,7 +62,7 @@ static void test_service_of_very_many_records_tells_how_many(void **state)
 	uint64_t found;
 
 	(void)state;
-	assert_int_equal(rcm_fabric("register hca3 -q -n heap -i 0x100000 -c %d", RECORDS), 0);
+	assert_int_equal(rcm_fabric_records("hca3", "-n heap -i 0x100000 -c %d", RECORDS), 0);
 	assert_int_equal(resolve(id, "heap", RAI_NOROUTE, &found, &routes), SHOWN);
 	assert_int_equal(found, RECORDS);
 	/* One among them is found as any other. */
@@ -78,7 +78,7 @@ static void test_service_is_found_while_the_sm_sweeps(void **state)
 	uint64_t found;
 
 	(void)state;
-	assert_int_equal(rcm_fabric("register hca3 -q -n one -i 0x51"), 0);
+	assert_int_equal(rcm_fabric_records("hca3", "-n one -i 0x51"), 0);
 	for (unsigned i = 0; i < ROUNDS; i++) {
 		int pid = rcm_fabric_start("link %s hca%u", i % 2 ? "up" : "down", 20 + i / 2);
 

@@ -120,9 +120,9 @@ static void test_list_of_a_subnet_has_every_record_whole_and_in_order(void **sta
 
 	(void)state;
 	assert_int_equal(list(NULL), 0);
-	assert_int_equal(rcm_fabric("register hca3 -q -n storage -i 0x20 -l 600"), 0);
-	assert_int_equal(rcm_fabric("register hca1 -q -n " NAME_64 " -i 0x30"), 0);
-	assert_int_equal(rcm_fabric("register hca1 -q -i 0x10"), 0);
+	assert_int_equal(rcm_fabric_records("hca3", "-n storage -i 0x20 -l 600"), 0);
+	assert_int_equal(rcm_fabric_records("hca1", "-n " NAME_64 " -i 0x30"), 0);
+	assert_int_equal(rcm_fabric_records("hca1", "-i 0x10"), 0);
 	assert_int_equal(list(NULL), 3);
 	rcm_fabric_gid(1, gid);
 	assert_int_equal(records[0].id, 0x10);
@@ -143,10 +143,10 @@ static void test_list_by_what_a_record_has_leaves_out_the_others(void **state)
 	struct rai_service_filter filter = { 0 };
 
 	(void)state;
-	assert_int_equal(rcm_fabric("register hca1 -q -n a -i 0x10"), 0);
-	assert_int_equal(rcm_fabric("register hca3 -q -n a -i 0x20"), 0);
-	assert_int_equal(rcm_fabric("register hca3 -q -n a -i 0x20 -p 0x7fff"), 0);
-	assert_int_equal(rcm_fabric("register hca3 -q -n 0x20 -i 0x40"), 0);
+	assert_int_equal(rcm_fabric_records("hca1", "-n a -i 0x10"), 0);
+	assert_int_equal(rcm_fabric_records("hca3", "-n a -i 0x20"), 0);
+	assert_int_equal(rcm_fabric_records("hca3", "-n a -i 0x20 -p 0x7fff"), 0);
+	assert_int_equal(rcm_fabric_records("hca3", "-n 0x20 -i 0x40"), 0);
 	assert_int_equal(list_named("a"), 3);
 	assert_int_equal(list_named("0x20"), 1);
 	assert_int_equal(list_named("A"), 0);
@@ -171,11 +171,11 @@ static void test_list_by_what_a_record_has_leaves_out_the_others(void **state)
 static void test_list_of_thousands_has_them_all(void **state)
 {
 	(void)state;
-	assert_int_equal(rcm_fabric("register hca1 -q -n many -i 0x100000 -c %d", MANY), 0);
+	assert_int_equal(rcm_fabric_records("hca1", "-n many -i 0x100000 -c %d", MANY), 0);
 	assert_int_equal(list_named("many"), MANY);
 	for (unsigned i = 0; i < MANY; i++)
 		assert_int_equal(records[i].id, 0x100000 + i);
-	assert_int_equal(rcm_fabric("register hca1 -q -d -i 0x100000 -c %d", MANY), 0);
+	assert_int_equal(rcm_fabric_records("hca1", "-d -i 0x100000 -c %d", MANY), 0);
 }
 
 static void test_list_on_a_synchronous_id_is_there_when_the_call_returns(void **state)
@@ -184,7 +184,7 @@ static void test_list_on_a_synchronous_id_is_there_when_the_call_returns(void **
 	struct rdma_cm_id *sync;
 
 	(void)state;
-	assert_int_equal(rcm_fabric("register hca1 -q -n synchronous -i 0x50"), 0);
+	assert_int_equal(rcm_fabric_records("hca1", "-n synchronous -i 0x50"), 0);
 	assert_int_equal(rdma_create_id(NULL, &sync, NULL, RDMA_PS_IB), 0);
 	bind_to_own_port(sync);
 	assert_int_equal(rai_service_list(sync, &filter), 0);
@@ -221,8 +221,8 @@ static void test_list_at_a_silent_sa_ends_at_its_deadline_or_when_cancelled(void
 static void test_record_of_another_host_is_removed_and_no_other(void **state)
 {
 	(void)state;
-	assert_int_equal(rcm_fabric("register hca1 -q -n stale -i 0x60"), 0);
-	assert_int_equal(rcm_fabric("register hca3 -q -n stale -i 0x60"), 0);
+	assert_int_equal(rcm_fabric_records("hca1", "-n stale -i 0x60"), 0);
+	assert_int_equal(rcm_fabric_records("hca3", "-n stale -i 0x60"), 0);
 	assert_int_equal(list_named("stale"), 2);
 	assert_int_equal(remove_record(&records[1], NULL), 0);
 	assert_int_equal(list_named("stale"), 1);
@@ -273,12 +273,12 @@ static void test_record_of_a_host_that_has_gone_is_removed(void **state)
 	int status = 0;
 
 	(void)state;
-	assert_int_equal(rcm_fabric("register hca3 -q -n orphan -i 0x63"), 0);
+	assert_int_equal(rcm_fabric_records("hca3", "-n orphan -i 0x63"), 0);
 	assert_int_equal(list_named("orphan"), 1);
 	assert_int_equal(rcm_fabric("link down hca3"), 0);
 	/* Until the SM has seen it: a registration for the port is refused then. */
 	for (unsigned i = 0; !status && i < 600; i++) {
-		status = rcm_fabric("register hca1 -q -n probe -i 0x64 -g fe80::10:5 -l 1 2>/dev/null");
+		status = rcm_fabric_records("hca1", "-n probe -i 0x64 -g fe80::10:5 -l 1 2>/dev/null");
 		if (!status)
 			poll(NULL, 0, 100);
 	}

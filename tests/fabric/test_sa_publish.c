@@ -172,7 +172,7 @@ static void test_publish_without_an_id_has_that_of_its_listener(void **state)
 static void test_unregister_deletes_its_own_record_and_no_other(void **state)
 {
 	(void)state;
-	assert_int_equal(rcm_fabric("register hca1 -q -n shared -i 0x1001"), 0);
+	assert_int_equal(rcm_fabric_records("hca1", "-n shared -i 0x1001"), 0);
 	publish("shared", 0x1001, 0);
 	expect(0);
 	assert_int_equal(find("shared", NULL), 2);
@@ -262,7 +262,7 @@ static void test_publish_that_another_host_deletes_is_told_and_set_again(void **
 	(void)state;
 	publish("deleted", 0x1009, SHORT_LEASE_S);
 	expect(0);
-	assert_int_equal(rcm_fabric("register hca3 -q -d -g " OWN_GID " -i 0x1009"), 0);
+	assert_int_equal(rcm_fabric_records("hca3", "-d -g " OWN_GID " -i 0x1009"), 0);
 	assert_int_equal(find("deleted", NULL), 0);
 	expect(-ENOENT);
 	expect(0);
@@ -276,7 +276,7 @@ static void test_publish_whose_record_another_host_replaces_is_told_and_takes_it
 	(void)state;
 	publish("mine", 0x100a, SHORT_LEASE_S);
 	expect(0);
-	assert_int_equal(rcm_fabric("register hca3 -q -n theirs -g " OWN_GID " -i 0x100a -l 600"), 0);
+	assert_int_equal(rcm_fabric_records("hca3", "-n theirs -g " OWN_GID " -i 0x100a -l 600"), 0);
 	assert_int_equal(find("mine", NULL), 0);
 	expect_text(-EEXIST, text);
 	assert_non_null(strstr(text, "theirs"));
@@ -290,7 +290,7 @@ static void test_unregister_of_a_record_that_was_replaced_leaves_the_others(void
 	(void)state;
 	publish("replaced", 0x100b, 600);
 	expect(0);
-	assert_int_equal(rcm_fabric("register hca3 -q -n replaced -g " OWN_GID " -i 0x100b -l 600"), 0);
+	assert_int_equal(rcm_fabric_records("hca3", "-n replaced -g " OWN_GID " -i 0x100b -l 600"), 0);
 	assert_int_equal(rai_service_unregister(id, registration), 0);
 	/* What comes after it at the SA is through when it is. */
 	publish("after", 0x100c, 600);
@@ -298,7 +298,7 @@ static void test_unregister_of_a_record_that_was_replaced_leaves_the_others(void
 	assert_int_equal(rai_service_unregister(id, registration), 0);
 	until_found("after", 0, 5);
 	assert_int_equal(find("replaced", NULL), 1);
-	assert_int_equal(rcm_fabric("register hca3 -q -d -g " OWN_GID " -i 0x100b"), 0);
+	assert_int_equal(rcm_fabric_records("hca3", "-d -g " OWN_GID " -i 0x100b"), 0);
 }
 
 static void test_publish_of_many_services_keeps_them_all(void **state)
@@ -332,8 +332,8 @@ static void test_resolve_of_listed_gids_sees_no_intruder(void **state)
 	uint32_t full = 1;
 
 	(void)state;
-	assert_int_equal(rcm_fabric("register hca1 -q -n vault -i 0x1020"), 0);
-	assert_int_equal(rcm_fabric("register hca3 -q -n vault -i 0x1021"), 0);
+	assert_int_equal(rcm_fabric_records("hca1", "-n vault -i 0x1020"), 0);
+	assert_int_equal(rcm_fabric_records("hca3", "-n vault -i 0x1021"), 0);
 	rcm_fabric_gid(1, trusted);
 	assert_int_equal(rdma_set_option(id, RDMA_OPTION_RAI, RAI_OPTION_SERVICE_GIDS, trusted, 16), 0);
 	assert_int_equal(rdma_set_option(id, RDMA_OPTION_RAI, RAI_OPTION_SERVICE_FULL, &full, sizeof(full)), 0);

@@ -17,7 +17,7 @@ static unsigned level_of(const char *name, const char *id_text)
 	struct rdma_cm_id *id;
 	unsigned level;
 
-	assert_int_equal(rcm_fabric("register hca3 -q -n %s -i %s", name, id_text), 0);
+	assert_int_equal(rcm_fabric_records("hca3", "-n %s -i %s", name, id_text), 0);
 	rcm_fabric_gid(2, own.sib_addr.sib_raw);
 	assert_int_equal(rdma_create_id(NULL, &id, NULL, RDMA_PS_IB), 0);
 	assert_int_equal(rdma_bind_addr(id, (struct sockaddr *)&own), 0);
@@ -47,7 +47,7 @@ static void test_route_to_a_record_without_pkey_names_a_partition(void **state)
 	struct rdma_cm_id *id;
 
 	(void)state;
-	assert_int_equal(rcm_fabric("register hca3 -q -n nokey -i 0x79 -p 0"), 0);
+	assert_int_equal(rcm_fabric_records("hca3", "-n nokey -i 0x79 -p 0"), 0);
 	rcm_fabric_gid(2, own.sib_addr.sib_raw);
 	assert_int_equal(rdma_create_id(NULL, &id, NULL, RDMA_PS_IB), 0);
 	assert_int_equal(rdma_bind_addr(id, (struct sockaddr *)&own), 0);

@@ -119,7 +119,7 @@ static void test_resolve_service_by_name_fills_every_field(void **state)
 	uint64_t found;
 
 	(void)state;
-	assert_int_equal(rcm_fabric("register hca3 -q -n whole -i 0x1000000000000042 -p 0x7fff -l 600"), 0);
+	assert_int_equal(rcm_fabric_records("hca3", "-n whole -i 0x1000000000000042 -p 0x7fff -l 600"), 0);
 	ask(id, "whole", 0);
 	list = resolved(id, &found);
 	assert_int_equal(found, 1);
@@ -159,7 +159,7 @@ static void test_resolve_service_by_id_in_every_notation_of_c(void **state)
 	uint64_t found;
 
 	(void)state;
-	assert_int_equal(rcm_fabric("register hca3 -q -n by-id -i 0x2000"), 0);
+	assert_int_equal(rcm_fabric_records("hca3", "-n by-id -i 0x2000"), 0);
 	for (unsigned i = 0; i < sizeof(notations) / sizeof(notations[0]); i++) {
 		ask(id, notations[i], RAI_NOROUTE);
 		list = resolved(id, &found);
@@ -180,25 +180,26 @@ static void test_resolve_service_with_many_records_lists_them_all(void **state)
 		char name[32];
 
 		snprintf(name, sizeof(name), "list-%u", counts[i]);
-		assert_int_equal(rcm_fabric("register hca1 -q -n %s -i 0x100000 -c %u", name, counts[i]), 0);
+		assert_int_equal(rcm_fabric_records("hca1", "-n %s -i 0x100000 -c %u", name, counts[i]), 0);
 		ask(id, name, RAI_NOROUTE);
 		list = resolved(id, &found);
 		assert_int_equal(found, counts[i]);
 		assert_int_equal(length(list), counts[i]);
 		assert_int_equal(list->ai_route_len, 0);
 		rdma_freeaddrinfo(list);
-		assert_int_equal(rcm_fabric("register hca1 -q -d -n %s -i 0x100000 -c %u", name, counts[i]), 0);
+		assert_int_equal(rcm_fabric_records("hca1", "-d -n %s -i 0x100000 -c %u", name, counts[i]), 0);
 	}
 }
 
 static void test_resolve_service_on_several_hosts_has_a_route_to_each(void **state)
 {
+	static const char *const hosts[] = { "hca1", "hca2", "hca3" };
 	struct rdma_addrinfo *list;
 	uint64_t found;
 
 	(void)state;
-	for (unsigned host = 1; host <= 3; host++)
-		assert_int_equal(rcm_fabric("register hca%u -q -n spread -i 0x3000", host), 0);
+	for (unsigned i = 0; i < 3; i++)
+		assert_int_equal(rcm_fabric_records(hosts[i], "-n spread -i 0x3000"), 0);
 	ask(id, "spread", 0);
 	list = resolved(id, &found);
 	assert_int_equal(found, 3);
@@ -218,14 +219,14 @@ static void test_resolve_service_with_more_records_than_a_list_has_tells_how_man
 	uint64_t found;
 
 	(void)state;
-	assert_int_equal(rcm_fabric("register hca1 -q -n flood -i 0x200000 -c 4100"), 0);
+	assert_int_equal(rcm_fabric_records("hca1", "-n flood -i 0x200000 -c 4100"), 0);
 	set_option(id, RAI_OPTION_DEADLINE_MS, 15000);
 	ask(id, "flood", RAI_NOROUTE);
 	list = resolved(id, &found);
 	assert_int_equal(found, 4100);
 	assert_int_equal(length(list), 4096);
 	rdma_freeaddrinfo(list);
-	assert_int_equal(rcm_fabric("register hca1 -q -d -n flood -i 0x200000 -c 4100"), 0);
+	assert_int_equal(rcm_fabric_records("hca1", "-d -n flood -i 0x200000 -c 4100"), 0);
 }
 
 static void test_resolve_service_that_is_unknown_is_enoent_and_the_id_goes_on(void **state)
@@ -234,7 +235,7 @@ static void test_resolve_service_that_is_unknown_is_enoent_and_the_id_goes_on(vo
 	uint64_t found;
 
 	(void)state;
-	assert_int_equal(rcm_fabric("register hca3 -q -n known -i 0x4000"), 0);
+	assert_int_equal(rcm_fabric_records("hca3", "-n known -i 0x4000"), 0);
 	ask(id, "unknown", 0);
 	expect(id, RDMA_CM_EVENT_ADDRINFO_ERROR, -ENOENT);
 	ask(id, "0xdead", 0);
@@ -284,7 +285,7 @@ static void test_resolve_while_the_sa_stands_still_waits_for_it(void **state)
 	int pid;
 
 	(void)state;
-	assert_int_equal(rcm_fabric("register hca3 -q -n patience -i 0x5000"), 0);
+	assert_int_equal(rcm_fabric_records("hca3", "-n patience -i 0x5000"), 0);
 	assert_int_equal(rcm_fabric("sm pause"), 0);
 	assert_int_equal(rai_get_stats(&stats, sizeof(stats)), 0);
 	before = stats.sa_retries;
@@ -388,7 +389,7 @@ static void test_resolve_asked_equally_by_many_ids_is_asked_once(void **state)
 	struct rai_stats before, after;
 
 	(void)state;
-	assert_int_equal(rcm_fabric("register hca3 -q -n common -i 0x6000"), 0);
+	assert_int_equal(rcm_fabric_records("hca3", "-n common -i 0x6000"), 0);
 	assert_int_equal(rcm_fabric("sm pause"), 0);
 	assert_int_equal(rai_get_stats(&before, sizeof(before)), 0);
 	for (unsigned i = 0; i < IDS; i++) {
@@ -417,7 +418,7 @@ static void test_resolve_of_more_ids_than_the_window_all_end(void **state)
 	struct rdma_cm_id *ids[IDS];
 
 	(void)state;
-	assert_int_equal(rcm_fabric("register hca3 -q -n window -i 0x7000 -c %d", IDS), 0);
+	assert_int_equal(rcm_fabric_records("hca3", "-n window -i 0x7000 -c %d", IDS), 0);
 	for (unsigned i = 0; i < IDS; i++) {
 		char service[32];
 
@@ -449,7 +450,7 @@ static void test_resolve_while_the_sm_restarts_waits_for_it(void **state)
 	assert_int_equal(rcm_fabric("sm start"), 0);
 	/* Its records are gone with it: only now may "no such record" be said. */
 	expect(id, RDMA_CM_EVENT_ADDRINFO_ERROR, -ENOENT);
-	assert_int_equal(rcm_fabric("register hca3 -q -n restart -i 0x8000"), 0);
+	assert_int_equal(rcm_fabric_records("hca3", "-n restart -i 0x8000"), 0);
 	ask(id, "restart", 0);
 	list = resolved(id, &found);
 	assert_int_equal(found, 1);
@@ -462,7 +463,7 @@ static void test_resolve_on_an_id_without_a_channel_waits_for_its_event(void **s
 	struct rdma_cm_id *sync = bound_id(NULL);
 
 	(void)state;
-	assert_int_equal(rcm_fabric("register hca3 -q -n sync -i 0x9000"), 0);
+	assert_int_equal(rcm_fabric_records("hca3", "-n sync -i 0x9000"), 0);
 	assert_int_equal(rdma_resolve_addrinfo(sync, NULL, "sync", &hints), 0);
 	assert_int_equal(rdma_query_addrinfo(sync, &list), 0);
 	assert_int_equal(length(list), 1);
@@ -477,7 +478,7 @@ static void test_getaddrinfo_asks_the_sa_of_every_port(void **state)
 	struct rdma_addrinfo hints = { .ai_flags = RAI_SA }, *list = NULL;
 
 	(void)state;
-	assert_int_equal(rcm_fabric("register hca3 -q -n plain -i 0xa000 -c 2"), 0);
+	assert_int_equal(rcm_fabric_records("hca3", "-n plain -i 0xa000 -c 2"), 0);
 	assert_int_equal(rdma_getaddrinfo(NULL, "plain", &hints, &list), 0);
 	assert_int_equal(length(list), 2);
 	assert_non_null(list->ai_src_addr);

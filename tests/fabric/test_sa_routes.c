@@ -85,7 +85,7 @@ static void publish(const char *name, unsigned id, unsigned pkey, unsigned hosts
 
 	gid_of(3, raw);
 	inet_ntop(AF_INET6, raw, gid, sizeof(gid));
-	assert_int_equal(rcm_fabric("register hca3 -q -n %s -i %u -p %u -g %s -c %u -s 2", name, id, pkey, gid, hosts), 0);
+	assert_int_equal(rcm_fabric_records("hca3", "-n %s -i %u -p %u -g %s -c %u -s 2", name, id, pkey, gid, hosts), 0);
 }
 
 /* Each of the service's entries has the route of the kernel's question, and the addresses say its partition. */

@@ -19,7 +19,7 @@ def world(*words):
 
 
 def register(host, *words):
-    world("register", host, "-q", *words)
+    world("on", host, os.environ["RAI_FABRIC_PARTS"] + "/records", *words)
 
 
 class Services(unittest.IsolatedAsyncioTestCase):

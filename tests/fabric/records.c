@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Sets or deletes ServiceRecords at the SA, whosever they are and for how long: what others may do to a subnet. */
+/*
+ * Sets or deletes ServiceRecords at the SA, whosever they are, without a key, for ever, many at a time: what others may do
+ * to a subnet, and what "rai service add" doesn't.
+ */
 #include <argp.h>
 #include <arpa/inet.h>
 #include <endian.h>
@@ -18,7 +21,7 @@ struct options {
 	const char *name;
 	uint64_t id;
 	struct rcm_gid gid;
-	bool gid_given, remove, quiet;
+	bool gid_given, remove;
 	uint16_t pkey;
 	uint32_t lease;
 	unsigned long count, step;
@@ -153,9 +156,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case 'd':
 		o->remove = true;
 		return 0;
-	case 'q':
-		o->quiet = true;
-		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
@@ -170,7 +170,6 @@ static const struct argp_option option_table[] = {
 	{ "count", 'c', "N", 0, "this many records, with ids that follow one another (1)", 0 },
 	{ "step", 's', "N", 0, "of one id all, with GIDs so far apart: those of hosts are 2", 0 },
 	{ "delete", 'd', NULL, 0, "remove the records instead", 0 },
-	{ "quiet", 'q', NULL, 0, "print errors only", 0 },
 	{ 0 },
 };
 
@@ -179,7 +178,7 @@ int main(int argc, char **argv)
 	static const struct argp argp = {
 		.options = option_table,
 		.parser = parse,
-		.doc = "Registers service records at the SA of the first InfiniBand port.",
+		.doc = "Sets service records at the SA of the first InfiniBand port.",
 	};
 	struct options o = {
 		.name = "", .id = 1, .pkey = 0xffff, .lease = UINT32_MAX, .count = 1,
@@ -192,9 +191,6 @@ int main(int argc, char **argv)
 	if (ret)
 		job_fail(&job, ret, NULL);
 	if (job.status)
-		fprintf(stderr, "register: %s\n", job.text);
-	else if (!o.quiet)
-		printf("%s \"%s\" 0x%llx, %lu record(s)\n", o.remove ? "removed" : "registered", o.name,
-		       (unsigned long long)o.id, o.count);
+		fprintf(stderr, "records: %s\n", job.text);
 	return !!job.status;
 }
