@@ -17,21 +17,28 @@ struct rcm_door rcm_door_enter(struct rdma_cm_id *id)
 	return door;
 }
 
+/* Without a hold on cancellation. */
+static struct rcm_door door_enter(struct rdma_cm_id *id)
+{
+	struct rcm_door door = { .id = id ? rcm_id_ref(rcm_id_of(id)) : NULL, .cancel_state = RCM_DOOR_NOT_HELD };
+
+	rcm_adopt_enter();
+	return door;
+}
+
 struct rcm_door rcm_door_enter_to_end(struct rdma_cm_id *id)
 {
-	struct rcm_id *own = id ? rcm_id_ref(rcm_id_of(id)) : NULL;
-	struct rcm_door door = { .id = own, .cancel_state = rcm_enter() };
+	struct rcm_door door = door_enter(id);
 
-	if (own)
-		rcm_adopt_id_to_end(own);
+	if (door.id)
+		rcm_adopt_id_to_end(door.id);
 	return door;
 }
 
 struct rcm_door rcm_door_enter_briefly(struct rdma_cm_id *id)
 {
-	struct rcm_door door = { .id = id ? rcm_id_ref(rcm_id_of(id)) : NULL, .cancel_state = RCM_DOOR_NOT_HELD };
+	struct rcm_door door = door_enter(id);
 
-	rcm_adopt_enter();
 	if (door.id)
 		rcm_adopt_id(door.id);
 	return door;

@@ -23,7 +23,8 @@ struct rcm_door rcm_door_enter(struct rdma_cm_id *id);
  * have come already, to the channel that it was on. */
 bool rcm_door_waits(const struct rcm_door *door);
 
-/* The same in a call that destroys it: in the child of a fork nothing of it starts again. */
+/* The same in a call that destroys it, which holds cancellation off itself where it has to: in the child of a fork
+ * nothing of it starts again. */
 struct rcm_door rcm_door_enter_to_end(struct rdma_cm_id *id);
 
 /* The same in a call that uses no cancellation point. */

@@ -17,36 +17,50 @@ static enum ibv_qp_type qp_type_of(enum rdma_port_space ps)
 	return ps == RDMA_PS_UDP || ps == RDMA_PS_IPOIB ? IBV_QPT_UD : IBV_QPT_RC;
 }
 
-/* A synchronous id has a channel of its own, about which nothing is known yet. */
-static int id_usable(struct rcm_id *id)
+/* It has a channel of its own, about which nothing is known yet. */
+static int create_sync(void *context, enum rdma_port_space ps, struct rcm_id **ret_id)
 {
-	struct rcm_channel *channel = rcm_id_channel(id);
-	int ret = rcm_local_usable(channel);
+	struct rcm_id *id;
+	int ret;
 
-	rcm_channel_put(channel);
+	ret = rcm_id_new(NULL, context, ps, qp_type_of(ps), &id);
+	if (ret)
+		return ret;
+	ret = rcm_local_usable(rcm_channel_of(id->pub.channel));
+	if (ret)
+		rcm_id_destroy(id);
+	else
+		*ret_id = id;
 	return ret;
+}
+
+/* Uses no cancellation point. */
+static int create_on(struct rcm_channel *channel, void *context, enum rdma_port_space ps, struct rcm_id **ret_id)
+{
+	int ret;
+
+	rcm_adopt_enter();
+	ret = rcm_adopt_channel(channel);
+	return ret ? ret : rcm_id_new(channel, context, ps, qp_type_of(ps), ret_id);
 }
 
 int rdma_create_id(struct rdma_event_channel *channel, struct rdma_cm_id **id, void *context,
 		   enum rdma_port_space ps)
 {
-	int state = rcm_enter(), ret = -EINVAL;
 	struct rcm_id *made;
+	int state, ret;
 
 	if (!id)
-		goto out;
-	ret = channel ? rcm_adopt_channel(rcm_channel_of(channel)) : 0;
+		return rcm_result(-EINVAL);
+	if (channel) {
+		ret = rcm_result(create_on(rcm_channel_of(channel), context, ps, &made));
+	} else {
+		state = rcm_enter();
+		ret = rcm_leave(state, create_sync(context, ps, &made));
+	}
 	if (!ret)
-		ret = rcm_id_new(channel ? rcm_channel_of(channel) : NULL, context, ps, qp_type_of(ps), &made);
-	if (ret)
-		goto out;
-	ret = channel ? 0 : id_usable(made);
-	if (ret)
-		rcm_id_destroy(made);
-	else
 		*id = &made->pub;
-out:
-	return rcm_leave(state, ret);
+	return ret;
 }
 
 int rdma_destroy_id(struct rdma_cm_id *id)

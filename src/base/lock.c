@@ -6,8 +6,12 @@ _Thread_local char rcm_lock_thread;
 
 void rcm_lock_wait(struct rcm_lock *lock, pthread_cond_t *cond) RCM_UNCHECKED
 {
+	int cancel;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	atomic_store_explicit(&lock->owner, NULL, memory_order_relaxed);
 	pthread_cond_wait(cond, &lock->mutex);
+	pthread_setcancelstate(cancel, NULL);
 	atomic_store_explicit(&lock->owner, &rcm_lock_thread, memory_order_relaxed);
 }
 

@@ -66,7 +66,7 @@ static inline void rcm_lock_assert_held(struct rcm_lock *lock) RCM_ASSERTS(lock)
 /* In the child of a fork, before anything uses it there: makes it anew. False: a thread that isn't here held it. */
 bool rcm_lock_renew(struct rcm_lock *lock);
 
-/* Waits on a condition under the lock, as pthread_cond_wait(). */
+/* Waits on a condition under the lock, as pthread_cond_wait(), but that it is no cancellation point. */
 void rcm_lock_wait(struct rcm_lock *lock, pthread_cond_t *cond) RCM_REQUIRES(lock);
 
 /* The same until a time of the condition's clock: 0, or -ETIMEDOUT. */

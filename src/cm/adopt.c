@@ -11,6 +11,7 @@
 #include "cm/mcast.h"
 #include "cm/roll.h"
 #include "cm/service.h"
+#include "cm/table.h"
 
 /* Taken by a fork, too: no child finds a channel half adopted. */
 static struct rcm_lock lock = RCM_LOCK_INIT;
@@ -24,9 +25,8 @@ static void channel_visit(struct rcm_roll_entry *entry)
 }
 
 /* After the channels. */
-static void id_visit(struct rcm_roll_entry *entry)
+static void id_visit(struct rcm_id *id)
 {
-	struct rcm_id *id = rcm_container(entry, struct rcm_id, roll);
 	bool whole = rcm_id_renew(id);
 
 	rcm_mcast_renew_all(id, whole);
@@ -36,12 +36,16 @@ static void id_visit(struct rcm_roll_entry *entry)
 
 static void adopt_enter_locked(void) RCM_REQUIRES(lock)
 {
+	struct rcm_id *id;
+	uint32_t number = 0;
+
 	rcm_lock_assert_held(&lock);
 	if (atomic_load(&entered) == rcm_fork_generation)
 		return;
 	rcm_engine_leave_parent();
-	rcm_roll_visit(RCM_ROLL_CHANNELS, channel_visit);
-	rcm_roll_visit(RCM_ROLL_IDS, id_visit);
+	rcm_roll_visit(channel_visit);
+	while ((id = rcm_table_next(&number)))
+		id_visit(id);
 	rcm_lookups_drop();
 	atomic_store(&entered, rcm_fork_generation);
 }

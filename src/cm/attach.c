@@ -150,7 +150,7 @@ static void attach_set_paths(struct rcm_id *id, struct ibv_sa_path_rec *paths, i
 
 	rcm_lock_acquire(&id->lock);
 	/* Whoever destroys it has freed what it had, or is about to. */
-	if (!id->dead || !paths) {
+	if (!id->dead) {
 		unused = id->pub.route.path_rec;
 		id->pub.route.path_rec = paths;
 		id->pub.route.num_paths = count;
@@ -182,16 +182,20 @@ int rcm_attach_paths(struct rcm_id *id)
 
 void rcm_detach(struct rcm_id *id)
 {
+	struct ibv_sa_path_rec *paths;
 	struct rcm_device *device;
 
-	attach_set_paths(id, NULL, 0);
 	rcm_lock_acquire(&id->queues);
 	rcm_lock_acquire(&id->lock);
 	device = id->device;
 	id->device = NULL;
+	paths = id->pub.route.path_rec;
+	id->pub.route.path_rec = NULL;
+	id->pub.route.num_paths = 0;
 	rcm_lock_release(&id->lock);
 	rcm_lock_release(&id->queues);
 	rcm_device_put(device);
+	free(paths);
 }
 
 int rcm_attach_xrcd_locked(struct rcm_id *id, struct ibv_xrcd **ret_xrcd)

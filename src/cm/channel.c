@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/container.h"
+#include "base/zalloc.h"
 #include "cm/id.h"
 #include "cm/rouse.h"
 
@@ -39,7 +40,7 @@ static int channel_open_descriptors(struct rcm_channel *channel, bool sync) RCM_
 
 static int channel_open(bool sync, struct rcm_channel **ret_channel) RCM_UNCHECKED
 {
-	struct rcm_channel *channel = calloc(1, sizeof(*channel));
+	struct rcm_channel *channel = rcm_zalloc(sizeof(*channel));
 	int ret;
 
 	if (!channel)
@@ -61,7 +62,7 @@ static int channel_open(bool sync, struct rcm_channel **ret_channel) RCM_UNCHECK
 	TAILQ_INIT(&channel->queue);
 	TAILQ_INIT(&channel->aside);
 	TAILQ_INIT(&channel->nobodys);
-	rcm_roll_add(RCM_ROLL_CHANNELS, &channel->roll);
+	rcm_roll_add(&channel->roll);
 	*ret_channel = channel;
 	return 0;
 }
@@ -225,18 +226,16 @@ void rcm_channel_await_own(struct rcm_channel *channel, int calls)
 	rcm_lock_release(&channel->lock);
 }
 
-void rcm_channel_withdraw(struct rcm_channel *channel, struct rcm_id *id,
-			  struct rcm_event_list *ret_list)
+void rcm_channel_withdraw_locked(struct rcm_channel *channel, struct rcm_id *id, struct rcm_event_list *ret_list)
 {
 	struct rcm_event *event;
 
-	rcm_lock_acquire(&channel->lock);
+	rcm_lock_assert_held(&channel->lock);
 	while ((event = TAILQ_FIRST(&id->undelivered))) {
 		rcm_channel_unlink_locked(channel, event);
 		TAILQ_INSERT_TAIL(ret_list, event, in_channel);
 	}
 	rcm_channel_show_locked(channel);
-	rcm_lock_release(&channel->lock);
 }
 
 bool rcm_channel_withdraw_one(struct rcm_channel *channel, struct rcm_event *event)
@@ -259,27 +258,12 @@ void rcm_channel_look_again_locked(struct rcm_channel *channel)
 		rcm_readiness_look_again(channel->pub.fd, channel->ucma.fd);
 }
 
-int rcm_channel_use(struct rcm_channel *channel)
+/* In the child of a fork that a signal handler made nobody counts, not even who waited. */
+void rcm_channel_leave_locked(struct rcm_channel *channel)
 {
-	int ret;
-
-	rcm_lock_acquire(&channel->lock);
-	ret = channel->closing ? -ECANCELED : 0;
-	if (!ret)
-		channel->users++;
-	rcm_lock_release(&channel->lock);
-	return ret;
-}
-
-void rcm_channel_leave(void *arg)
-{
-	struct rcm_channel *channel = arg;
-
-	rcm_lock_acquire(&channel->lock);
-	/* In the child of a fork that a signal handler made nobody counts, not even who waited. */
+	rcm_lock_assert_held(&channel->lock);
 	if (channel->users && !--channel->users)
 		pthread_cond_broadcast(&channel->left);
-	rcm_lock_release(&channel->lock);
 }
 
 /* A wait that was told of an event goes to read it, and must not wait there once that is gone with its id. Readable
@@ -316,23 +300,34 @@ void rcm_channel_resume(struct rcm_channel *channel)
 	rcm_lock_release(&channel->lock);
 }
 
+/* False: nothing was left. */
+static bool channel_empty_locked(struct rcm_channel *channel, struct rcm_event_list *rest) RCM_REQUIRES(channel->lock)
+{
+	struct rcm_event *event;
+
+	rcm_lock_assert_held(&channel->lock);
+	TAILQ_CONCAT(rest, &channel->nobodys, in_channel);
+	while ((event = TAILQ_FIRST(&channel->queue))) {
+		rcm_channel_unlink_locked(channel, event);
+		TAILQ_INSERT_TAIL(rest, event, in_channel);
+	}
+	return !TAILQ_EMPTY(rest);
+}
+
 void rcm_channel_close(struct rcm_channel *channel)
 {
 	struct rcm_event_list rest = TAILQ_HEAD_INITIALIZER(rest);
-	struct rcm_event *event;
 
 	if (!channel)
 		return;
 	rcm_channel_stop(channel);
 	rcm_lock_acquire(&channel->lock);
-	TAILQ_CONCAT(&rest, &channel->nobodys, in_channel);
-	while ((event = TAILQ_FIRST(&channel->queue))) {
-		rcm_channel_unlink_locked(channel, event);
-		TAILQ_INSERT_TAIL(&rest, event, in_channel);
+	/* What is dropped may have a command for the kernel. */
+	while (channel_empty_locked(channel, &rest)) {
+		rcm_lock_release(&channel->lock);
+		rcm_event_discard_all(&rest);
+		rcm_lock_acquire(&channel->lock);
 	}
-	rcm_lock_release(&channel->lock);
-	rcm_event_discard_all(&rest);
-	rcm_lock_acquire(&channel->lock);
 	channel_close_descriptors(channel);
 	rcm_lock_release(&channel->lock);
 	rcm_channel_put(channel);

@@ -79,11 +79,6 @@ void rcm_channel_stop(struct rcm_channel *channel);
 /* As before rcm_channel_stop(), for later waits. */
 void rcm_channel_resume(struct rcm_channel *channel);
 
-/* Around the use of its descriptors without its lock, a wait say: 0, or -ECANCELED where it was stopped, and there is
- * nothing to leave. rcm_channel_leave() is for pthread_cleanup_push(3), too. */
-int rcm_channel_use(struct rcm_channel *channel);
-void rcm_channel_leave(void *channel);
-
 /* Stops it, closes its descriptors and discards what is queued. Memory goes with the last id on it. NULL: nothing. */
 void rcm_channel_close(struct rcm_channel *channel);
 
@@ -99,10 +94,14 @@ bool rcm_channel_post_unshown(struct rcm_channel *channel, struct rcm_event *eve
 void rcm_channel_show(struct rcm_channel *channel);
 
 /* Takes the undelivered events of an id out, into list (links: in_channel), which the caller keeps or discards. */
-void rcm_channel_withdraw(struct rcm_channel *channel, struct rcm_id *id, struct rcm_event_list *ret_list);
+void rcm_channel_withdraw_locked(struct rcm_channel *channel, struct rcm_id *id, struct rcm_event_list *ret_list)
+	RCM_REQUIRES(channel->lock);
 
 /* Takes one event out, if it is still queued there: true, and it is the caller's. */
 bool rcm_channel_withdraw_one(struct rcm_channel *channel, struct rcm_event *event);
+
+/* Ends a use of its descriptors without its lock, a wait say, that counts in users. */
+void rcm_channel_leave_locked(struct rcm_channel *channel) RCM_REQUIRES(channel->lock);
 
 /* An event out of the queue that it is in, and to a queue's end; the descriptor as the queue wants it; looking at the
  * kernel's descriptor again, MIGRATE_ID waking nobody. */

@@ -56,7 +56,7 @@ bool rcm_id_renew(struct rcm_id *id) RCM_UNCHECKED
 	pthread_cond_init(&id->changed, NULL);
 	for (unsigned i = 0; i < 2; i++) {
 		atomic_store(&id->unacked[i], 0);
-		id->commands[i] = 0;
+		atomic_store(&id->commands[i], 0);
 	}
 	for (unsigned i = 0; i < RCM_EVENT_PLACES; i++)
 		atomic_store(&id->unacked_of[i], 0);

@@ -7,18 +7,17 @@
 
 #include "base/fork.h"
 #include "base/log.h"
+#include "base/zalloc.h"
 #include "resolve/accept.h"
 #include "resolve/resolve.h"
 
 struct rcm_id *rcm_id_alloc(struct rcm_channel *channel, enum rdma_port_space ps,
 			    enum ibv_qp_type qp_type) RCM_UNCHECKED
 {
-	struct rcm_id *id = malloc(sizeof(*id));
+	struct rcm_id *id = rcm_zalloc(sizeof(*id));
 
 	if (!id)
 		return NULL;
-	/* With memset() the compiler makes it calloc(), which passes by what this thread freed (glibc before 2.41). */
-	explicit_bzero(id, sizeof(*id));
 	id->pub.ps = ps;
 	id->pub.qp_type = qp_type;
 	id->pub.channel = &channel->pub;
@@ -29,7 +28,6 @@ struct rcm_id *rcm_id_alloc(struct rcm_channel *channel, enum rdma_port_space ps
 	id->changed = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
 	TAILQ_INIT(&id->undelivered);
 	id->options = (struct rcm_options){ .deadline_ms = RCM_DEADLINE_DEFAULT, .source = RCM_DNS_CONFIGURED };
-	rcm_roll_add(RCM_ROLL_IDS, &id->roll);
 	return id;
 }
 
@@ -45,7 +43,6 @@ static void id_free_spares(struct rcm_id *id)
 
 void rcm_id_free(struct rcm_id *id) RCM_UNCHECKED
 {
-	rcm_roll_remove(&id->roll);
 	id_free_spares(id);
 	rcm_answer_put(id->found.answer);
 	rcm_accept_put(id->options.accept);
@@ -65,15 +62,30 @@ void rcm_id_taken(struct rcm_id *id, struct rcm_event *event)
 	atomic_fetch_add(&id->unacked[event->stay], 1);
 }
 
-/* Either this sees who waits, or rcm_id_wait_acked() sees the lower count: both are sequentially consistent. */
-void rcm_id_acked(struct rcm_id *id, enum rdma_cm_event_type type, uint8_t stay)
+/* Either this sees who waits, or id_await() sees the lower count: both are sequentially consistent. */
+static void id_count_down(struct rcm_id *id, atomic_uint *count)
 {
-	atomic_fetch_sub_explicit(&id->unacked_of[RCM_EVENT_PLACE(type)], 1, memory_order_relaxed);
-	if (atomic_fetch_sub(&id->unacked[stay], 1) != 1 || !atomic_load(&id->awaiting))
+	if (atomic_fetch_sub(count, 1) != 1 || !atomic_load(&id->awaiting))
 		return;
 	rcm_lock_acquire(&id->lock);
 	pthread_cond_broadcast(&id->changed);
 	rcm_lock_release(&id->lock);
+}
+
+static void id_await(struct rcm_id *id, const atomic_uint *count)
+{
+	atomic_fetch_add(&id->awaiting, 1);
+	rcm_lock_acquire(&id->lock);
+	while (atomic_load(count))
+		rcm_lock_wait(&id->lock, &id->changed);
+	rcm_lock_release(&id->lock);
+	atomic_fetch_sub(&id->awaiting, 1);
+}
+
+void rcm_id_acked(struct rcm_id *id, enum rdma_cm_event_type type, uint8_t stay)
+{
+	atomic_fetch_sub_explicit(&id->unacked_of[RCM_EVENT_PLACE(type)], 1, memory_order_relaxed);
+	id_count_down(id, &id->unacked[stay]);
 }
 
 static void id_trace_owed(struct rcm_id *id)
@@ -91,13 +103,19 @@ void rcm_id_wait_acked(struct rcm_id *id, uint8_t stay)
 {
 	if (!atomic_load(&id->unacked[stay]))
 		return;
-	atomic_fetch_add(&id->awaiting, 1);
 	id_trace_owed(id);
-	rcm_lock_acquire(&id->lock);
-	while (atomic_load(&id->unacked[stay]))
-		rcm_lock_wait(&id->lock, &id->changed);
-	rcm_lock_release(&id->lock);
-	atomic_fetch_sub(&id->awaiting, 1);
+	id_await(id, &id->unacked[stay]);
+}
+
+void rcm_id_command_over(struct rcm_id *id, uint8_t stay)
+{
+	id_count_down(id, &id->commands[stay]);
+}
+
+void rcm_id_wait_commands(struct rcm_id *id, uint8_t stay)
+{
+	if (atomic_load(&id->commands[stay]))
+		id_await(id, &id->commands[stay]);
 }
 
 struct rcm_channel *rcm_id_channel(struct rcm_id *id)
@@ -122,18 +140,7 @@ bool rcm_id_is_ud(const struct rcm_id *id)
 
 bool rcm_id_is_dead(struct rcm_id *id)
 {
-	bool dead;
-
-	rcm_lock_acquire(&id->lock);
-	dead = id->dead;
-	rcm_lock_release(&id->lock);
-	return dead;
-}
-
-bool rcm_id_is_idle_locked(struct rcm_id *id)
-{
-	rcm_lock_assert_held(&id->lock);
-	return !id->commands[0] && !id->commands[1];
+	return id->dead;
 }
 
 bool rcm_id_post_locked(struct rcm_id *id, struct rcm_event *event)

@@ -63,7 +63,6 @@ struct rcm_conn {
 
 struct rcm_id {
 	struct rdma_cm_id pub;			/* first: the application's pointer */
-	struct rcm_roll_entry roll;
 	atomic_uint refs;			/* the application's; one of each event, lookup and call under way */
 
 	/*
@@ -72,11 +71,15 @@ struct rcm_id {
 	 * down by the ack, without a lock.
 	 */
 	atomic_uint unacked[2];
-	atomic_uint unacked_of[RCM_EVENT_PLACES];	/* by type, for the trace */
-	atomic_uint awaiting;			/* how many of destroy and migrate wait for acks */
+	atomic_ushort unacked_of[RCM_EVENT_PLACES];	/* by type, for the trace */
+	/* Commands under way in the kernel, by stay as above: counted up under lock, so that none is given that destroy
+	 * doesn't wait for, down without a lock. */
+	atomic_uint commands[2];
+	atomic_uint awaiting;			/* how many wait for acks or commands */
 	_Atomic(struct rcm_event *) spare;	/* memory of USER events, for later ones (user.c) */
 	atomic_uint spares;			/* about how many they are */
 	struct rcm_event_list undelivered;	/* under the lock of channel */
+	atomic_bool dead;			/* being destroyed: nothing is queued for it any more; set under lock */
 	atomic_bool sync;			/* channel is its own: calls wait for their outcome; set under lock */
 	LIST_ENTRY(rcm_id) rest;		/* channel's resting; with rests under its lock */
 	bool rests;
@@ -92,7 +95,6 @@ struct rcm_id {
 
 	/* Under lock. */
 	struct rcm_channel *channel RCM_GUARDED_BY(lock);	/* a reference; pub.channel shows it */
-	bool dead RCM_GUARDED_BY(lock);		/* being destroyed: nothing is queued for it any more */
 	bool bound RCM_GUARDED_BY(lock);	/* rcm_id_bind() succeeded */
 	struct rcm_sa_port port RCM_GUARDED_BY(lock);	/* InfiniBand port it is bound to; number 0: none known */
 	struct rcm_lookup *lookup RCM_GUARDED_BY(lock);	/* not yet delivered */
@@ -106,10 +108,9 @@ struct rcm_id {
 	struct rcm_ep *ep RCM_GUARDED_BY(lock);	/* from rdma_create_ep(), as long as the id; NULL: none */
 	bool has_handle RCM_GUARDED_BY(lock);	/* it has, or had, a kernel's id (kernel.c) */
 	uint32_t handle RCM_GUARDED_BY(lock);	/* of that */
-	unsigned commands[2] RCM_GUARDED_BY(lock);	/* under way in the kernel, by stay */
 	bool migrating RCM_GUARDED_BY(lock);	/* moved, and waits for what is left of the stay before */
 
-	uint64_t uid;				/* in the table, constant once the id is handed out; 0: not in it */
+	uint64_t uid;				/* in the table (cm/table.h); constant once the id is handed out */
 };
 
 static inline struct rcm_id *rcm_id_of(struct rdma_cm_id *id)
@@ -148,9 +149,6 @@ bool rcm_id_is_ud(const struct rcm_id *id);
 /* Whether rcm_id_destroy() has begun. */
 bool rcm_id_is_dead(struct rcm_id *id);
 
-/* Whether no command for it is under way in the kernel. */
-bool rcm_id_is_idle_locked(struct rcm_id *id) RCM_REQUIRES(id->lock);
-
 /* Queues an event, taking it over; true. false: the id is being destroyed, and the event is still the caller's. */
 bool rcm_id_post(struct rcm_id *id, struct rcm_event *event);
 bool rcm_id_post_locked(struct rcm_id *id, struct rcm_event *event) RCM_REQUIRES(id->lock);
@@ -161,3 +159,7 @@ void rcm_id_acked(struct rcm_id *id, enum rdma_cm_event_type type, uint8_t stay)
 
 /* Waits until every event that was taken for it during that stay is acked. No lock held. */
 void rcm_id_wait_acked(struct rcm_id *id, uint8_t stay);
+
+/* A command that was given during that stay is over; waits until all are. No lock held but, maybe, that of queues. */
+void rcm_id_command_over(struct rcm_id *id, uint8_t stay);
+void rcm_id_wait_commands(struct rcm_id *id, uint8_t stay);

@@ -6,7 +6,6 @@
 
 #include "base/log.h"
 #include "cm/id.h"
-#include "cm/table.h"
 
 /* Of an id that nobody else has yet: it needs no lock. */
 static void kernel_set_handle(struct rcm_id *id, uint32_t handle) RCM_UNCHECKED
@@ -23,13 +22,8 @@ int rcm_kernel_create(struct rcm_id *id) RCM_UNCHECKED
 
 	if (ucma->fd < 0)
 		return 0;
-	ret = rcm_table_add(id, &id->uid);
-	if (ret)
-		return ret;
 	ret = rcm_ucma_create_id(ucma, id->uid, id->pub.ps, id->pub.qp_type, &handle);
-	if (ret)
-		rcm_table_remove(id->uid);
-	else
+	if (!ret)
 		kernel_set_handle(id, handle);
 	return ret;
 }
@@ -50,28 +44,14 @@ static int kernel_fetch(struct rcm_channel *to, uint32_t handle, struct rcm_chan
 
 int rcm_kernel_adopt(struct rcm_id *id, uint32_t handle, struct rcm_channel *from) RCM_UNCHECKED
 {
-	int ret;
+	int ret = kernel_fetch(id->channel, handle, from);
 
-	ret = rcm_table_add(id, &id->uid);
-	if (ret)
-		return ret;
-	ret = kernel_fetch(id->channel, handle, from);
-	if (ret)
-		rcm_table_remove(id->uid);
-	else
+	if (!ret)
 		kernel_set_handle(id, handle);
 	return ret;
 }
 
-/* The last command of a dead id lets it go. */
-static void kernel_wait_idle_locked(struct rcm_id *id) RCM_REQUIRES(id->lock)
-{
-	rcm_lock_assert_held(&id->lock);
-	while (!rcm_id_is_idle_locked(id))
-		rcm_lock_wait(&id->lock, &id->changed);
-}
-
-void rcm_kernel_destroy(struct rcm_channel *channel, uint32_t handle)
+static int kernel_destroy_bare(struct rcm_channel *channel, uint32_t handle)
 {
 	uint32_t events;
 	int ret;
@@ -80,19 +60,25 @@ void rcm_kernel_destroy(struct rcm_channel *channel, uint32_t handle)
 	ret = rcm_ucma_destroy_id(&channel->ucma, handle, &events);
 	atomic_fetch_add_explicit(&channel->reads, 1, memory_order_relaxed);
 	rcm_lock_release(&channel->reading);
+	return ret;
+}
+
+/* On one that isn't bare any more no read waits. */
+void rcm_kernel_destroy(struct rcm_channel *channel, uint32_t handle)
+{
+	uint32_t events;
+	int ret = channel->bare ? kernel_destroy_bare(channel, handle) :
+				  rcm_ucma_destroy_id(&channel->ucma, handle, &events);
+
 	if (ret)
 		rcm_info("DESTROY_ID of handle %u: errno %d", handle, -ret);
 }
 
 /* Nothing changes a dead id's handle once no command is under way. */
-void rcm_kernel_end(struct rcm_id *id, struct rcm_channel *channel, bool idle) RCM_UNCHECKED
+void rcm_kernel_end(struct rcm_id *id, struct rcm_channel *channel) RCM_UNCHECKED
 {
-	rcm_table_remove(id->uid);
-	if (!idle) {
-		rcm_lock_acquire(&id->lock);
-		kernel_wait_idle_locked(id);
-		rcm_lock_release(&id->lock);
-	}
+	rcm_id_wait_commands(id, 0);
+	rcm_id_wait_commands(id, 1);
 	if (id->has_handle)
 		rcm_kernel_destroy(channel, id->handle);
 }
@@ -108,42 +94,47 @@ bool rcm_kernel_has(struct rcm_id *id)
 }
 
 /* Gives it on the channel that the id is on, if it can be given at all. */
-static bool kernel_begin_locked(struct rcm_id *id, struct rcm_kernel_try *try) RCM_REQUIRES(id->lock)
+static bool kernel_begin(struct rcm_kernel_try *try)
 {
-	rcm_lock_assert_held(&id->lock);
+	struct rcm_id *id = try->id;
+
+	rcm_lock_acquire(&id->lock);
 	try->ret = id->dead ? -EINVAL : id->has_handle ? 0 : -ENODEV;
-	if (try->ret)
-		return false;
-	try->stay = id->stay;
-	id->commands[try->stay]++;
-	try->channel = rcm_channel_ref(id->channel);
-	try->ucma = &try->channel->ucma;
-	try->handle = id->handle;
-	return true;
+	if (!try->ret) {
+		try->stay = id->stay;
+		atomic_fetch_add_explicit(&id->commands[try->stay], 1, memory_order_relaxed);
+		try->channel = id->channel;
+		try->ucma = &id->channel->ucma;
+		try->handle = id->handle;
+	}
+	rcm_lock_release(&id->lock);
+	return !try->ret;
 }
 
 /* The kernel knows an id on one descriptor only: true where it was not this one any more. */
-static bool kernel_finish_locked(struct rcm_id *id, const struct rcm_kernel_try *try) RCM_REQUIRES(id->lock)
+static bool kernel_was_elsewhere(const struct rcm_kernel_try *try)
 {
-	rcm_lock_assert_held(&id->lock);
-	if (!--id->commands[try->stay])
-		pthread_cond_broadcast(&id->changed);
-	return try->ret == -EINVAL && try->channel != id->channel;
+	struct rcm_id *id = try->id;
+	bool elsewhere;
+
+	if (try->ret != -EINVAL)
+		return false;
+	rcm_lock_acquire(&id->lock);
+	elsewhere = try->channel != id->channel;
+	rcm_lock_release(&id->lock);
+	return elsewhere;
 }
 
 bool rcm_kernel_try(struct rcm_kernel_try *try)
 {
-	struct rcm_channel *last = try->channel;
-	struct rcm_id *id = try->id;
-	bool given;
+	bool again = true;
 
-	rcm_lock_acquire(&id->lock);
-	given = !last || kernel_finish_locked(id, try);
-	if (given)
-		given = kernel_begin_locked(id, try);
-	rcm_lock_release(&id->lock);
-	rcm_channel_put(last);
-	return given;
+	if (try->channel) {
+		/* Before it is over: from then on the channel may be gone, and its address another's. */
+		again = kernel_was_elsewhere(try);
+		rcm_id_command_over(try->id, try->stay);
+	}
+	return again && kernel_begin(try);
 }
 
 /* The membership has a handle of its own. */
@@ -175,32 +166,30 @@ static bool kernel_replace(struct rcm_id *id, const struct rcm_kernel_try *try, 
 }
 
 /* The command is over; from then on none is under way that has the old handle. */
-static void kernel_settle(struct rcm_id *id, struct rcm_kernel_try *try)
+static void kernel_settle(struct rcm_id *id, const struct rcm_kernel_try *try)
 {
-	rcm_lock_acquire(&id->lock);
-	kernel_finish_locked(id, try);
-	kernel_wait_idle_locked(id);
-	rcm_lock_release(&id->lock);
+	rcm_id_command_over(id, try->stay);
+	rcm_id_wait_commands(id, 0);
+	rcm_id_wait_commands(id, 1);
 }
 
 int rcm_kernel_renew(struct rcm_id *id)
 {
 	struct rcm_kernel_try try = { .id = id };
-	bool begun, placed = false;
+	struct rcm_channel *channel;
+	bool placed = false;
 	uint32_t handle;
 
 	while (!placed) {
-		rcm_lock_acquire(&id->lock);
-		begun = kernel_begin_locked(id, &try);
-		rcm_lock_release(&id->lock);
-		if (!begun)
+		if (!kernel_begin(&try))
 			return try.ret;
+		channel = rcm_channel_ref(try.channel);
 		try.ret = rcm_ucma_create_id(try.ucma, id->uid, id->pub.ps, id->pub.qp_type, &handle);
 		placed = !try.ret && kernel_replace(id, &try, handle);
 		kernel_settle(id, &try);
 		if (!try.ret)
-			rcm_kernel_destroy(try.channel, placed ? try.handle : handle);
-		rcm_channel_put(try.channel);
+			rcm_kernel_destroy(channel, placed ? try.handle : handle);
+		rcm_channel_put(channel);
 		if (try.ret)
 			return try.ret;
 	}

@@ -10,12 +10,12 @@
 struct rcm_channel;
 struct rcm_id;
 
-/* Makes the kernel's id, where the channel that id is on has a kernel side: 0, -ENOMEM, what CREATE_ID said. Here and
+/* Makes the kernel's id, where the channel that id is on has a kernel side: 0, what CREATE_ID said. Here and
  * in the next nobody else has id yet. */
 int rcm_kernel_create(struct rcm_id *id);
 
 /* Takes over a kernel's id that exists already, on the channel from, and doesn't know this one by uid before ACCEPT:
- * brings it to the channel that id is on. 0, -ENOMEM, what MIGRATE_ID said: it is still the caller's. */
+ * brings it to the channel that id is on. 0, what MIGRATE_ID said: it is still the caller's. */
 int rcm_kernel_adopt(struct rcm_id *id, uint32_t handle, struct rcm_channel *from);
 
 /*
@@ -25,9 +25,9 @@ int rcm_kernel_adopt(struct rcm_id *id, uint32_t handle, struct rcm_channel *fro
  */
 int rcm_kernel_renew(struct rcm_id *id);
 
-/* Waits for commands under way, unless it was idle when it died, then ends it, on channel, where id stays. id is dead:
- * no other command is given. Where there is none: nothing. */
-void rcm_kernel_end(struct rcm_id *id, struct rcm_channel *channel, bool idle);
+/* Waits for commands under way, then ends it, on channel, where id stays. id is dead: no other command is given. Where
+ * there is none: nothing. */
+void rcm_kernel_end(struct rcm_id *id, struct rcm_channel *channel);
 
 /*
  * What ends something in the kernel takes its events back. A reader of a bare descriptor who was told of one has read
@@ -58,7 +58,7 @@ bool rcm_kernel_has(struct rcm_id *id);
 /* One command on its way. */
 struct rcm_kernel_try {
 	struct rcm_id *id;
-	struct rcm_channel *channel;		/* a reference while it is under way */
+	struct rcm_channel *channel;		/* stays as long as it is under way; NULL: not begun */
 	const struct rcm_ucma *ucma;
 	uint32_t handle;
 	uint8_t stay;				/* of the id on channel */

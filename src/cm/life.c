@@ -3,6 +3,7 @@
 #include "cm/life.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <string.h>
 
 #include "addr/sockaddr.h"
@@ -14,10 +15,24 @@
 #include "cm/mcast.h"
 #include "cm/service.h"
 #include "cm/sync.h"
+#include "cm/table.h"
 
 static bool life_knows_port_space(enum rdma_port_space ps)
 {
 	return ps == RDMA_PS_TCP || ps == RDMA_PS_UDP || ps == RDMA_PS_IB || ps == RDMA_PS_IPOIB;
+}
+
+static struct rcm_id *life_alloc_on(struct rcm_channel *channel, enum rdma_port_space ps, enum ibv_qp_type qp_type)
+{
+	struct rcm_id *id = rcm_id_alloc(channel, ps, qp_type);
+
+	if (!id)
+		return NULL;
+	rcm_channel_ref(channel);
+	if (!rcm_table_add(id, &id->uid))
+		return id;
+	rcm_id_put(id);
+	return NULL;
 }
 
 /* On channel, or on one of its own, without a kernel's id yet. */
@@ -31,13 +46,12 @@ static int life_alloc(struct rcm_channel *channel, enum rdma_port_space ps, enum
 	ret = sync ? rcm_channel_new_sync(&channel) : 0;
 	if (ret)
 		return ret;
-	id = rcm_id_alloc(rcm_channel_ref(channel), ps, qp_type);
+	id = life_alloc_on(channel, ps, qp_type);
 	if (id) {
 		id->sync = sync;
 		*ret_id = id;
 		return 0;
 	}
-	rcm_channel_put(channel);
 	if (sync)
 		rcm_channel_close(channel);
 	return -ENOMEM;
@@ -46,6 +60,7 @@ static int life_alloc(struct rcm_channel *channel, enum rdma_port_space ps, enum
 /* One that got no kernel's id. */
 static void life_free(struct rcm_id *id) RCM_UNCHECKED
 {
+	rcm_table_remove(id->uid);
 	if (id->sync)
 		rcm_channel_close(id->channel);
 	rcm_id_put(id);
@@ -88,21 +103,25 @@ int rcm_id_new_of_handle(struct rcm_channel *channel, uint32_t handle, struct rc
 	return ret;
 }
 
-/* Whether calls or events have left anything with it; most ids that are destroyed have nothing. */
-static bool life_holds_locked(struct rcm_id *id) RCM_REQUIRES(id->lock)
-{
-	rcm_lock_assert_held(&id->lock);
-	return id->lookup || id->found.answer || !LIST_EMPTY(&id->mcasts) || !LIST_EMPTY(&id->services) ||
-	       id->device || id->pub.event || id->pub.route.path_rec;
-}
-
-/* What a destroy finds when it begins. */
+/* What a destroy finds when it begins: nothing comes to a dead id, nor a device or a route by an event that is being
+ * delivered. */
 struct life_end {
 	struct rcm_channel *channel;		/* a dead id stays on it, and keeps it */
+	struct rdma_cm_event *event;		/* that a synchronous call left */
 	bool sync;
-	bool holds;
-	bool idle;				/* no command is under way, and none will be */
+	bool asks, serves, joins;		/* a resolution or its answer, services, groups */
+	bool attached;
 };
+
+static struct life_end life_end_locked(struct rcm_id *id) RCM_REQUIRES(id->lock)
+{
+	rcm_lock_assert_held(&id->lock);
+	return (struct life_end){
+		.channel = id->channel, .event = id->pub.event, .sync = id->sync,
+		.asks = id->lookup || id->found.answer, .serves = !LIST_EMPTY(&id->services),
+		.joins = !LIST_EMPTY(&id->mcasts), .attached = id->device || id->pub.route.path_rec,
+	};
+}
 
 /* False: it was dead before. */
 static bool life_begin_end(struct rcm_id *id, struct life_end *ret_end)
@@ -113,10 +132,8 @@ static bool life_begin_end(struct rcm_id *id, struct life_end *ret_end)
 	was_dead = id->dead;
 	if (!was_dead) {
 		id->dead = true;
-		*ret_end = (struct life_end){
-			.channel = id->channel, .sync = id->sync, .holds = life_holds_locked(id),
-			.idle = rcm_id_is_idle_locked(id),
-		};
+		*ret_end = life_end_locked(id);
+		id->pub.event = NULL;
 		/* A migration that waits for another is off. */
 		if (id->migrating)
 			pthread_cond_broadcast(&id->changed);
@@ -125,34 +142,62 @@ static bool life_begin_end(struct rcm_id *id, struct life_end *ret_end)
 	return !was_dead;
 }
 
-int rcm_id_destroy(struct rcm_id *id)
+/* The kernel's id, then in one step what was read for it: from then on it is for nobody. */
+static void life_end_in_kernel(struct rcm_id *id, struct rcm_channel *channel)
 {
 	struct rcm_event_list rest = TAILQ_HEAD_INITIALIZER(rest);
+
+	rcm_kernel_end(id, channel);
+	rcm_lock_acquire(&channel->lock);
+	rcm_table_remove(id->uid);
+	rcm_channel_withdraw_locked(channel, id, &rest);
+	rcm_lock_release(&channel->lock);
+	rcm_event_discard_all(&rest);
+}
+
+static void life_end(struct rcm_id *id, const struct life_end *end)
+{
+	if (end->sync)
+		rcm_channel_stop(end->channel);
+	if (end->asks)
+		rcm_lookup_abandon(id);
+	if (end->serves)
+		rcm_service_end_all(id);
+	if (end->joins)
+		rcm_mcast_stop_all(id);
+	life_end_in_kernel(id, end->channel);
+	if (end->event)
+		rcm_event_ack(rcm_event_of(end->event));
+	rcm_id_wait_acked(id, 0);
+	rcm_id_wait_acked(id, 1);
+	if (end->attached)
+		rcm_detach(id);
+	if (end->joins)
+		rcm_mcast_free_all(id);
+	if (end->sync)
+		rcm_channel_close(end->channel);
+}
+
+/* What most ids have is ended without a cancellation point. */
+static bool life_end_is_brief(const struct life_end *end)
+{
+	return !end->sync && !end->asks && !end->serves && !end->joins && !end->attached && !end->event;
+}
+
+int rcm_id_destroy(struct rcm_id *id)
+{
 	struct life_end end;
+	int cancel;
 
 	if (!life_begin_end(id, &end))
 		return -EINVAL;
-	if (end.sync)
-		rcm_channel_stop(end.channel);
-	/* Nothing of these comes to a dead id, nor a device or a route by an event that is delivered meanwhile. */
-	if (end.holds) {
-		rcm_lookup_abandon(id);
-		rcm_service_end_all(id);
-		rcm_mcast_stop_all(id);
+	if (life_end_is_brief(&end)) {
+		life_end(id, &end);
+	} else {
+		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+		life_end(id, &end);
+		pthread_setcancelstate(cancel, NULL);
 	}
-	rcm_kernel_end(id, end.channel, end.idle);
-	rcm_channel_withdraw(end.channel, id, &rest);
-	rcm_event_discard_all(&rest);
-	if (end.holds || end.sync)
-		rcm_sync_ack(id);
-	rcm_id_wait_acked(id, 0);
-	rcm_id_wait_acked(id, 1);
-	if (end.holds) {
-		rcm_detach(id);
-		rcm_mcast_free_all(id);
-	}
-	if (end.sync)
-		rcm_channel_close(end.channel);
 	rcm_id_put(id);
 	return 0;
 }

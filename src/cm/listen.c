@@ -142,11 +142,8 @@ static int listen_wait(struct rcm_id *listener, int cancel_state, struct rcm_cha
 	channel = rcm_channel_ref(listener->channel);
 	rcm_lock_release(&listener->lock);
 	pthread_cleanup_push(listen_put_channel, channel);
-	if (sync) {
-		pthread_setcancelstate(cancel_state, NULL);
-		ret = rcm_channel_get(channel, ret_event);
-		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
-	}
+	if (sync)
+		ret = rcm_channel_get_held(channel, cancel_state, ret_event);
 	pthread_cleanup_pop(0);
 	*ret_channel = channel;
 	return ret;

@@ -157,10 +157,7 @@ static void migrate_finish(struct rcm_id *id, const struct stay *stay)
 {
 	rcm_sync_ack(id);
 	rcm_id_wait_acked(id, stay->number);
-	rcm_lock_acquire(&id->lock);
-	while (id->commands[stay->number])
-		rcm_lock_wait(&id->lock, &id->changed);
-	rcm_lock_release(&id->lock);
+	rcm_id_wait_commands(id, stay->number);
 	if (stay->was_sync)
 		rcm_channel_close(stay->from);
 }

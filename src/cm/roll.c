@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* All ids and channels of the process. */
+/* All channels of the process. */
 #include "cm/roll.h"
 
 #include "base/fork.h"
@@ -7,21 +7,14 @@
 #include "base/lock.h"
 
 static struct rcm_lock lock = RCM_LOCK_INIT;
-static LIST_HEAD(, rcm_roll_entry) rolls[RCM_ROLLS] RCM_GUARDED_BY(lock);
+static LIST_HEAD(, rcm_roll_entry) roll RCM_GUARDED_BY(lock);
 static struct rcm_roll_entry *retired[RCM_RETIRED_MAX] RCM_GUARDED_BY(lock);
 static unsigned retired_next RCM_GUARDED_BY(lock);
 
-void rcm_roll_add(enum rcm_roll roll, struct rcm_roll_entry *entry)
+void rcm_roll_add(struct rcm_roll_entry *entry)
 {
 	rcm_lock_acquire(&lock);
-	LIST_INSERT_HEAD(&rolls[roll], entry, link);
-	rcm_lock_release(&lock);
-}
-
-void rcm_roll_remove(struct rcm_roll_entry *entry)
-{
-	rcm_lock_acquire(&lock);
-	LIST_REMOVE(entry, link);
+	LIST_INSERT_HEAD(&roll, entry, link);
 	rcm_lock_release(&lock);
 }
 
@@ -35,12 +28,12 @@ void rcm_roll_retire(struct rcm_roll_entry *entry, struct rcm_roll_entry **ret_o
 	rcm_lock_release(&lock);
 }
 
-void rcm_roll_visit(enum rcm_roll roll, void (*visit)(struct rcm_roll_entry *entry))
+void rcm_roll_visit(void (*visit)(struct rcm_roll_entry *entry))
 {
 	struct rcm_roll_entry *entry;
 
 	rcm_lock_acquire(&lock);
-	LIST_FOREACH(entry, &rolls[roll], link)
+	LIST_FOREACH(entry, &roll, link)
 		visit(entry);
 	rcm_lock_release(&lock);
 }

@@ -12,17 +12,34 @@
 
 static struct rcm_lock lock = RCM_LOCK_INIT;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
-static int rouse_fd RCM_GUARDED_BY(lock) = -1;
+static atomic_int rouse_fd = -1;		/* these two change under lock */
+static atomic_uint changes;
 static unsigned rousing RCM_GUARDED_BY(lock);
-static unsigned changes RCM_GUARDED_BY(lock);
 
-void rcm_rouse_begin_wait(struct rcm_rouse *rouse)
+void rcm_rouse_look(struct rcm_rouse *rouse)
 {
+	rouse->changes = atomic_load(&changes);
+}
+
+static void rouse_open(void)
+{
+	int fd, cancel;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	rcm_lock_acquire(&lock);
-	if (rouse_fd < 0)
-		rouse_fd = rcm_fds_add(eventfd(rousing ? 1 : 0, EFD_CLOEXEC | EFD_NONBLOCK));
-	*rouse = (struct rcm_rouse){ .fd = rouse_fd < 0 ? -1 : rouse_fd, .changes = changes };
+	if (rouse_fd < 0) {
+		fd = rcm_fds_add(eventfd(rousing ? 1 : 0, EFD_CLOEXEC | EFD_NONBLOCK));
+		atomic_store(&rouse_fd, fd < 0 ? -1 : fd);
+	}
 	rcm_lock_release(&lock);
+	pthread_setcancelstate(cancel, NULL);
+}
+
+int rcm_rouse_fd(void)
+{
+	if (atomic_load(&rouse_fd) < 0)
+		rouse_open();
+	return atomic_load(&rouse_fd);
 }
 
 /* Not by polling on: the descriptor stays readable until those that are meant are gone, and a thread of a higher

@@ -2,14 +2,16 @@
 /* Waking the threads of this process that wait on a bare descriptor, which nothing of ours makes readable. */
 #pragma once
 
-/* A wait that can be roused: begun before the look whether it is still wanted. */
+/* A wait that can be roused. */
 struct rcm_rouse {
-	int fd;					/* readable: look again whether it is; -1: none is left for it */
 	unsigned changes;
 };
 
-/* fd is one for the process, made when first asked for. Any thread, as all of these. */
-void rcm_rouse_begin_wait(struct rcm_rouse *rouse);
+/* Before the look whether it is still wanted. Any thread, as all of these. */
+void rcm_rouse_look(struct rcm_rouse *rouse);
+
+/* Readable: look again. One for the process, made when first asked for; -1: none is left for it. */
+int rcm_rouse_fd(void);
 
 /* Of a wait that was roused and not meant: until there is reason to look again. No cancellation point. */
 void rcm_rouse_await_change(const struct rcm_rouse *rouse);

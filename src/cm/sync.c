@@ -62,8 +62,8 @@ static int sync_get(struct rcm_channel *channel, uint32_t types, struct rcm_even
 					rcm_channel_get_of(channel, types, ret_event);
 }
 
-/* Its channel, with a reference; NULL: it isn't synchronous. */
-static struct rcm_channel *sync_channel(struct rcm_id *id)
+/* Its channel, with a reference; NULL: it isn't synchronous. *ret_event, unless that is NULL: what pub.event had. */
+static struct rcm_channel *sync_channel(struct rcm_id *id, struct rdma_cm_event **ret_event)
 {
 	struct rcm_channel *channel = NULL;
 
@@ -72,13 +72,17 @@ static struct rcm_channel *sync_channel(struct rcm_id *id)
 	rcm_lock_acquire(&id->lock);
 	if (id->sync)
 		channel = rcm_channel_ref(id->channel);
+	if (channel && ret_event) {
+		*ret_event = id->pub.event;
+		id->pub.event = NULL;
+	}
 	rcm_lock_release(&id->lock);
 	return channel;
 }
 
 int rcm_sync_show_own(struct rcm_id *id)
 {
-	struct rcm_channel *channel = sync_channel(id);
+	struct rcm_channel *channel = sync_channel(id, NULL);
 	int ret = channel ? rcm_channel_cover(channel) : 0;
 
 	rcm_channel_put(channel);
@@ -87,13 +91,14 @@ int rcm_sync_show_own(struct rcm_id *id)
 
 int rcm_sync_complete(struct rcm_id *id, uint32_t types)
 {
-	struct rcm_channel *channel = sync_channel(id);
+	struct rdma_cm_event *before = NULL;
+	struct rcm_channel *channel = sync_channel(id, &before);
 	struct rcm_event *event;
-	int ret = 0;
+	int ret;
 
 	if (!channel)
 		return 0;
-	rcm_sync_ack(id);
+	sync_ack_event(before);
 	while (!(ret = sync_get(channel, types, &event))) {
 		if (!is_stale(&event->pub, types))
 			break;

@@ -74,7 +74,7 @@ struct rcm_id *rcm_table_find(uint64_t uid)
 
 	rcm_lock_acquire(&lock);
 	slot = slot_of_locked(uid);
-	if (slot)
+	if (slot && !rcm_id_is_dead(slot->id))
 		id = rcm_id_ref(slot->id);
 	rcm_lock_release(&lock);
 	return id;
@@ -94,6 +94,22 @@ void rcm_table_remove(uint64_t uid)
 			first_free = (uint32_t)uid + 1;
 	}
 	rcm_lock_release(&lock);
+}
+
+struct rcm_id *rcm_table_next(uint32_t *number)
+{
+	struct rcm_id *id = NULL;
+
+	rcm_lock_acquire(&lock);
+	while (!id && *number < slot_count) {
+		struct slot *slot = &slots[(*number)++];
+
+		/* A membership isn't its id's own entry. */
+		if (slot->id && slot->id->uid == ((uint64_t)slot->generation << 32 | (*number - 1)))
+			id = slot->id;
+	}
+	rcm_lock_release(&lock);
+	return id;
 }
 
 __attribute__((constructor)) static void table_watch_forks(void)

@@ -82,23 +82,18 @@ static int take_read_bare_locked(struct rcm_channel *channel, const unsigned *se
 	return ret;
 }
 
-int rcm_channel_read_bare(struct rcm_channel *channel, const unsigned *seen)
+int rcm_channel_read_bare(struct rcm_channel *channel, const unsigned *seen, struct rcm_kernel_event **ret_read)
 {
 	struct rcm_kernel_event *read = NULL;
-	int cancel, ret;
+	int ret;
 
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	rcm_lock_acquire(&channel->reading);
 	ret = take_read_bare_locked(channel, seen, &read);
 	rcm_lock_release(&channel->reading);
-	if (ret) {
+	if (ret)
 		free(read);
-	} else {
-		rcm_lock_acquire(&channel->lock);
-		take_file_locked(channel, read);
-		rcm_lock_release(&channel->lock);
-	}
-	pthread_setcancelstate(cancel, NULL);
+	else
+		*ret_read = read;
 	return ret;
 }
 
@@ -142,6 +137,36 @@ static int take_locked(struct rcm_channel *channel, uint32_t types, struct rcm_e
 	return 0;
 }
 
+static void take_put_back_aside_locked(struct rcm_channel *channel) RCM_REQUIRES(channel->lock)
+{
+	struct rcm_event *event;
+
+	rcm_lock_assert_held(&channel->lock);
+	while ((event = TAILQ_LAST(&channel->aside, rcm_event_list))) {
+		TAILQ_REMOVE(&channel->aside, event, in_channel);
+		TAILQ_INSERT_HEAD(&channel->queue, event, in_channel);
+		event->list = &channel->queue;
+	}
+}
+
+static void reader_use_locked(struct rcm_channel *channel, struct rcm_reader *reader) RCM_REQUIRES(channel->lock)
+{
+	rcm_lock_assert_held(&channel->lock);
+	if (!reader->uses)
+		channel->users++;
+	reader->uses = true;
+}
+
+static void reader_end_locked(struct rcm_channel *channel, struct rcm_reader *reader) RCM_REQUIRES(channel->lock)
+{
+	rcm_lock_assert_held(&channel->lock);
+	if (reader->uses)
+		rcm_channel_leave_locked(channel);
+	reader->uses = false;
+	if (!TAILQ_EMPTY(&channel->aside))
+		take_put_back_aside_locked(channel);
+}
+
 /* By a user of the channel, which it is no more. */
 static void take_discard_nobodys(struct rcm_channel *channel)
 {
@@ -151,16 +176,26 @@ static void take_discard_nobodys(struct rcm_channel *channel)
 	TAILQ_CONCAT(&nobodys, &channel->nobodys, in_channel);
 	rcm_lock_release(&channel->lock);
 	rcm_event_discard_all(&nobodys);
-	rcm_channel_leave(channel);
+	rcm_lock_acquire(&channel->lock);
+	rcm_channel_leave_locked(channel);
+	rcm_lock_release(&channel->lock);
 }
 
-int rcm_channel_take(struct rcm_channel *channel, uint32_t types, struct rcm_event **ret_event)
+int rcm_reader_take(struct rcm_reader *reader, struct rcm_event **ret_event)
 {
+	struct rcm_channel *channel = reader->channel;
 	bool found_nobodys;
 	int ret;
 
 	rcm_lock_acquire(&channel->lock);
-	ret = take_locked(channel, types, ret_event);
+	if (reader->read)
+		take_file_locked(channel, reader->read);
+	reader->read = NULL;
+	ret = take_locked(channel, reader->types, ret_event);
+	if (ret == -EAGAIN)
+		reader_use_locked(channel, reader);
+	else
+		reader_end_locked(channel, reader);
 	found_nobodys = !TAILQ_EMPTY(&channel->nobodys);
 	if (found_nobodys)
 		channel->users++;
@@ -171,16 +206,15 @@ int rcm_channel_take(struct rcm_channel *channel, uint32_t types, struct rcm_eve
 	return ret;
 }
 
-void rcm_channel_put_back_aside(struct rcm_channel *channel)
+void rcm_reader_end(void *arg)
 {
-	struct rcm_event *event;
+	struct rcm_reader *reader = arg;
+	struct rcm_channel *channel = reader->channel;
 
+	if (!reader->uses)
+		return;
 	rcm_lock_acquire(&channel->lock);
-	while ((event = TAILQ_LAST(&channel->aside, rcm_event_list))) {
-		TAILQ_REMOVE(&channel->aside, event, in_channel);
-		TAILQ_INSERT_HEAD(&channel->queue, event, in_channel);
-		event->list = &channel->queue;
-	}
+	reader_end_locked(channel, reader);
 	rcm_channel_show_locked(channel);
 	rcm_lock_release(&channel->lock);
 }

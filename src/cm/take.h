@@ -4,16 +4,29 @@
 
 #include "cm/channel.h"
 
-/* Takes the next event of these types in one look, counted on its id but not completed; those before it go aside. 0,
- * -EAGAIN where none is due, -ECANCELED where the channel was stopped, or what GET_EVENT said. */
-int rcm_channel_take(struct rcm_channel *channel, uint32_t types, struct rcm_event **ret_event);
+/* A call that takes an event of these types, and waits for one. */
+struct rcm_reader {
+	struct rcm_channel *channel;		/* stays, as long as the reader uses it */
+	uint32_t types;
+	bool uses;				/* counts as a user of the channel */
+	struct rcm_kernel_event *read;		/* of a bare channel, for its queue; NULL: none */
+};
 
-/* What went aside is first in the queue again, in order. */
-void rcm_channel_put_back_aside(struct rcm_channel *channel);
+/*
+ * Takes the next event of its types in one look, counted on its id but not completed; those before it are passed over.
+ * 0; -EAGAIN where none is due: the reader uses the channel until it takes one or ends, may wait on the descriptors,
+ * and what was passed over stays aside meanwhile; -ECANCELED where the channel was stopped; what GET_EVENT said. A
+ * channel that was destroyed lately is one that was stopped.
+ */
+int rcm_reader_take(struct rcm_reader *reader, struct rcm_event **ret_event);
 
-/* Reads an event of the kernel's into the queue of a bare channel. seen: what reads was before the descriptor was seen
- * to be readable; NULL: nobody has looked. 0, -EAGAIN: there is none; what GET_EVENT said. */
-int rcm_channel_read_bare(struct rcm_channel *channel, const unsigned *seen);
+/* Ends one that was to wait; any other: nothing. For pthread_cleanup_push(3), too. */
+void rcm_reader_end(void *reader);
+
+/* Reads an event of the kernel's from a bare channel. seen: what reads was before the descriptor was seen to be
+ * readable; NULL: nobody has looked. 0, -EAGAIN: there is none; -ENOMEM; what GET_EVENT said. With cancellation held
+ * off. */
+int rcm_channel_read_bare(struct rcm_channel *channel, const unsigned *seen, struct rcm_kernel_event **ret_read);
 
 /* Reads all that the kernel has ready into the queue. */
 void rcm_channel_catch_up_locked(struct rcm_channel *channel) RCM_REQUIRES(channel->lock);

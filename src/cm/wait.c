@@ -17,18 +17,50 @@
 /* A wait that can't be roused looks by itself. */
 enum { LOOK_MS = 100 };
 
-/* 1: readable. 0: it was roused, for another wait to end or because the channel was stopped; or it is time to look. */
-static int wait_readable(const struct rcm_channel *channel, const struct rcm_rouse *rouse)
-{
-	struct pollfd p[] = { { .fd = channel->pub.fd, .events = POLLIN }, { .fd = rouse->fd, .events = POLLIN } };
+/* A reader that waits, with cancellation held off but for the wait itself. */
+struct wait {
+	struct rcm_reader reader;
+	struct rcm_rouse rouse;
+	int cancel_state;			/* the caller's */
+};
 
-	if (poll(p, 2, channel->for_sync && rouse->fd < 0 ? LOOK_MS : -1) < 0)
-		return rcm_errno();
-	if (p[1].revents && !p[0].revents)
-		rcm_rouse_await_change(rouse);
-	if (p[0].revents & POLLNVAL)
+static int wait_poll(struct pollfd on[2], int timeout_ms)
+{
+	return poll(on, 2, timeout_ms) < 0 ? rcm_errno() : 0;
+}
+
+/* A reader that is cancelled here is no user of the channel any more. */
+static int wait_poll_cancellable(struct wait *wait, struct pollfd on[2], int timeout_ms)
+{
+	int ret;
+
+	pthread_cleanup_push(rcm_reader_end, &wait->reader);
+	pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, NULL);
+	ret = wait_poll(on, timeout_ms);
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+	pthread_cleanup_pop(0);
+	return ret;
+}
+
+/* 1: readable. 0: it was roused, for another wait to end or because the channel was stopped; or it is time to look. */
+static int wait_readable(struct wait *wait)
+{
+	const struct rcm_channel *channel = wait->reader.channel;
+	int rouse_fd = channel->for_sync ? rcm_rouse_fd() : -1;
+	int timeout_ms = channel->for_sync && rouse_fd < 0 ? LOOK_MS : -1, ret;
+	struct pollfd on[] = { { .fd = channel->pub.fd, .events = POLLIN }, { .fd = rouse_fd, .events = POLLIN } };
+
+	if (wait->cancel_state == PTHREAD_CANCEL_ENABLE)
+		ret = wait_poll_cancellable(wait, on, timeout_ms);
+	else
+		ret = wait_poll(on, timeout_ms);
+	if (ret)
+		return ret;
+	if (on[1].revents && !on[0].revents)
+		rcm_rouse_await_change(&wait->rouse);
+	if (on[0].revents & POLLNVAL)
 		return -EBADF;
-	return p[0].revents != 0;
+	return on[0].revents != 0;
 }
 
 static bool is_blocking(int fd)
@@ -38,31 +70,34 @@ static bool is_blocking(int fd)
 	return flags >= 0 && !(flags & O_NONBLOCK);
 }
 
-/* Whether it reaches the application. What completes one may be a cancellation point. */
+/* Whether it reaches the application. */
 static bool wait_delivers(struct rcm_event *event)
 {
-	int cancel, ret;
+	int ret = rcm_event_deliver(event);
 
-	if (!event->ops->deliver)
-		return true;
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	ret = rcm_event_deliver(event);
 	if (ret) {
 		rcm_trace("%s for nobody dropped", rcm_event_name(event->pub.event));
 		rcm_event_untake(event);
 	}
-	pthread_setcancelstate(cancel, NULL);
 	return !ret;
 }
 
-/* As take(), until deliver() agrees. */
-static int take_delivered(struct rcm_channel *channel, uint32_t types, struct rcm_event **ret_event)
+/* Whoever stops the channel after this look changes what was before it. */
+static int wait_look(struct wait *wait, struct rcm_event **ret_event)
+{
+	if (wait->reader.channel->for_sync)
+		rcm_rouse_look(&wait->rouse);
+	return rcm_reader_take(&wait->reader, ret_event);
+}
+
+/* Until deliver() agrees. */
+static int wait_take(struct wait *wait, struct rcm_event **ret_event)
 {
 	int ret;
 
-	while (!(ret = rcm_channel_take(channel, types, ret_event)))
-		if (wait_delivers(*ret_event))
-			break;
+	do {
+		ret = wait_look(wait, ret_event);
+	} while (!ret && !wait_delivers(*ret_event));
 	return ret;
 }
 
@@ -86,141 +121,103 @@ static void show_own(struct rcm_channel *channel)
 		rcm_info("no descriptor for events of our own: errno %d", -ret);
 }
 
-static int wait_used(struct rcm_channel *channel, bool for_all, const struct rcm_rouse *rouse)
+/* Until something may be due. -EAGAIN: the application doesn't wait. */
+static int wait_due(struct wait *wait)
 {
+	struct rcm_channel *channel = wait->reader.channel;
 	unsigned reads;
 	bool blocking;
 	int ret = 0;
 
-	if (for_all)
+	if (wait->reader.types == RCM_EVENTS_ALL)
 		show_own(channel);
 	reads = atomic_load_explicit(&channel->reads, memory_order_relaxed);
 	blocking = is_blocking(channel->pub.fd);
 	if (blocking)
-		ret = wait_readable(channel, rouse);
+		ret = wait_readable(wait);
 	else if (!channel->bare)
 		ret = -EAGAIN;
 	if (ret < 0 || !channel->bare)
 		return ret < 0 ? ret : 0;
 	if (blocking && !ret)
 		return 0;
-	ret = rcm_channel_read_bare(channel, blocking ? &reads : NULL);
+	ret = rcm_channel_read_bare(channel, blocking ? &reads : NULL, &wait->reader.read);
 	return ret == -EAGAIN && blocking ? 0 : ret;
 }
 
-/* Until something may be due. -EAGAIN: the application doesn't wait; -ECANCELED: the channel was stopped. A reader that
- * is cancelled meanwhile is no user of the channel any more. */
-static int wait_due(struct rcm_channel *channel, bool for_all)
+/* A deadline that never comes: with one, a signal handler always ends the wait, SA_RESTART or not. */
+static int wait_own_due(struct wait *wait)
 {
-	struct rcm_rouse rouse = { .fd = -1 };
+	struct rcm_channel *channel = wait->reader.channel;
+	const struct timespec never = { .tv_sec = INT32_MAX };
 	int ret;
 
-	/* Before the look whether the channel was stopped, lest nobody tells of that any more. */
-	if (channel->for_sync)
-		rcm_rouse_begin_wait(&rouse);
-	ret = rcm_channel_use(channel);
-	if (ret)
-		return ret;
-	pthread_cleanup_push(rcm_channel_leave, channel);
-	ret = wait_used(channel, for_all, &rouse);
-	pthread_cleanup_pop(1);
-	return ret;
+	if (is_blocking(channel->pub.fd))
+		return sem_clockwait(&channel->own, CLOCK_MONOTONIC, &never) ? rcm_errno() : 0;
+	ret = rcm_channel_cover(channel);
+	return ret ? ret : -EAGAIN;
 }
 
-static void wait_put_channel(void *channel)
+/* looked: what a first look said. */
+static int wait_get(struct wait *wait, int (*due)(struct wait *wait), int looked, struct rcm_event **ret_event)
 {
-	rcm_channel_put(channel);
-}
+	int ret = looked;
 
-/* Nothing was due a moment ago; what came since shows. */
-static int wait_delivered(struct rcm_channel *channel, struct rcm_event **ret_event)
-{
-	int ret;
-
-	do {
-		ret = wait_due(channel, true);
+	while (ret == -EAGAIN) {
+		ret = due(wait);
 		if (ret)
-			return ret;
-		ret = take_delivered(channel, RCM_EVENTS_ALL, ret_event);
-	} while (ret == -EAGAIN);
+			break;
+		ret = wait_take(wait, ret_event);
+	}
+	rcm_reader_end(&wait->reader);
 	return ret;
 }
 
-static int get_waiting(struct rcm_channel *channel, bool looked, struct rcm_event **ret_event)
+static struct wait wait_for(struct rcm_channel *channel, uint32_t types, int cancel_state)
 {
-	int ret;
-
-	if (!rcm_channel_ref_if_live(channel))
-		return -ECANCELED;
-	pthread_cleanup_push(wait_put_channel, channel);
-	ret = looked ? -EAGAIN : take_delivered(channel, RCM_EVENTS_ALL, ret_event);
-	if (ret == -EAGAIN)
-		ret = wait_delivered(channel, ret_event);
-	pthread_cleanup_pop(1);
-	return ret;
+	return (struct wait){
+		.reader = { .channel = channel, .types = types }, .cancel_state = cancel_state,
+	};
 }
 
-/* The first look, under the channel's lock, needs no reference: a destroyed one's memory and lock are kept as long as
- * a call can be on its way here. */
+/* What is there and complete is taken without a hold on cancellation: nothing on the way is a cancellation point. */
 int rcm_channel_get(struct rcm_channel *channel, struct rcm_event **ret_event)
 {
-	int ret = rcm_channel_take(channel, RCM_EVENTS_ALL, ret_event);
+	struct wait wait = wait_for(channel, RCM_EVENTS_ALL, PTHREAD_CANCEL_ENABLE);
+	int ret = wait_look(&wait, ret_event);
 
-	if (ret ? ret != -EAGAIN : wait_delivers(*ret_event))
+	if (ret ? ret != -EAGAIN : !(*ret_event)->ops->deliver)
 		return ret;
-	return get_waiting(channel, ret, ret_event);
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &wait.cancel_state);
+	if (!ret && !wait_delivers(*ret_event))
+		ret = wait_take(&wait, ret_event);
+	ret = wait_get(&wait, wait_due, ret, ret_event);
+	pthread_setcancelstate(wait.cancel_state, NULL);
+	return ret;
+}
+
+int rcm_channel_get_held(struct rcm_channel *channel, int cancel_state, struct rcm_event **ret_event)
+{
+	struct wait wait = wait_for(channel, RCM_EVENTS_ALL, cancel_state);
+
+	return wait_get(&wait, wait_due, wait_take(&wait, ret_event), ret_event);
 }
 
 int rcm_channel_get_of(struct rcm_channel *channel, uint32_t types, struct rcm_event **ret_event)
 {
-	int ret;
+	struct wait wait = wait_for(channel, types, PTHREAD_CANCEL_DISABLE);
 
-	while ((ret = take_delivered(channel, types, ret_event)) == -EAGAIN) {
-		ret = wait_due(channel, false);
-		if (ret)
-			break;
-	}
-	rcm_channel_put_back_aside(channel);
-	return ret;
-}
-
-/* A deadline that never comes: with one, a signal handler always ends the wait, SA_RESTART or not. */
-static int wait_own(struct rcm_channel *channel)
-{
-	const struct timespec never = { .tv_sec = INT32_MAX };
-
-	if (!is_blocking(channel->pub.fd)) {
-		int ret = rcm_channel_cover(channel);
-
-		return ret ? ret : -EAGAIN;
-	}
-	return sem_clockwait(&channel->own, CLOCK_MONOTONIC, &never) ? rcm_errno() : 0;
-}
-
-static int wait_own_due(struct rcm_channel *channel)
-{
-	int ret = rcm_channel_use(channel);
-
-	if (ret)
-		return ret;
-	pthread_cleanup_push(rcm_channel_leave, channel);
-	ret = wait_own(channel);
-	pthread_cleanup_pop(1);
-	return ret;
+	return wait_get(&wait, wait_due, wait_take(&wait, ret_event), ret_event);
 }
 
 int rcm_channel_get_own(struct rcm_channel *channel, uint32_t types, struct rcm_event **ret_event)
 {
+	struct wait wait = wait_for(channel, types, PTHREAD_CANCEL_DISABLE);
 	int ret;
 
 	/* Before the look: what is posted after it rings. */
 	rcm_channel_await_own(channel, 1);
-	while ((ret = take_delivered(channel, types, ret_event)) == -EAGAIN) {
-		ret = wait_own_due(channel);
-		if (ret)
-			break;
-	}
+	ret = wait_get(&wait, wait_own_due, wait_take(&wait, ret_event), ret_event);
 	rcm_channel_await_own(channel, -1);
-	rcm_channel_put_back_aside(channel);
 	return ret;
 }

@@ -7,15 +7,18 @@
 #include "cm/channel.h"
 
 /*
- * Takes the next event, completed and counted on its id. 0; -EAGAIN where none is due and pub.fd has O_NONBLOCK; -EINTR
- * where a signal handler ran meanwhile, SA_RESTART or not; what the kernel's GET_EVENT said. Any number of threads; a
- * cancellation point while it waits.
+ * Takes the next event of a channel, completed and counted on its id. 0; -EAGAIN where none is due and pub.fd has
+ * O_NONBLOCK; -EINTR where a signal handler ran meanwhile, SA_RESTART or not; -ECANCELED where the channel was stopped,
+ * or destroyed lately; what the kernel's GET_EVENT said. Any number of threads; a cancellation point while it waits.
  */
 int rcm_channel_get(struct rcm_channel *channel, struct rcm_event **ret_event);
 
-/* Takes the next event of one of these types, as above; the others stay, in order. One thread at a time. */
+/* The same, with cancellation held off but for the wait: that is under cancel_state, the caller's. */
+int rcm_channel_get_held(struct rcm_channel *channel, int cancel_state, struct rcm_event **ret_event);
+
+/* Takes the next event of one of these types, as above; the others stay, in order. One thread at a time, with
+ * cancellation held off, as in the next. */
 int rcm_channel_get_of(struct rcm_channel *channel, uint32_t types, struct rcm_event **ret_event);
 
-/* The same for types that the library itself makes (a resolution's outcome): waits without the descriptor. Not to be
- * cancelled. */
+/* The same for types that the library itself makes (a resolution's outcome): waits without the descriptor. */
 int rcm_channel_get_own(struct rcm_channel *channel, uint32_t types, struct rcm_event **ret_event);

@@ -313,7 +313,9 @@ static void test_channel_withdrawn_events_are_taken_by_nobody(void **state)
 	assert_true(rcm_channel_withdraw_one(channel, event));
 	assert_false(rcm_channel_withdraw_one(channel, event));
 	rcm_event_discard(event);
-	rcm_channel_withdraw(channel, id, &list);
+	rcm_lock_acquire(&channel->lock);
+	rcm_channel_withdraw_locked(channel, id, &list);
+	rcm_lock_release(&channel->lock);
 	assert_int_equal(TAILQ_FIRST(&list)->pub.param.arg, 3);
 	assert_null(TAILQ_NEXT(TAILQ_FIRST(&list), in_channel));
 	rcm_event_discard_all(&list);

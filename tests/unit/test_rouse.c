@@ -10,28 +10,25 @@
 
 #include "test.h"
 
-static bool is_roused(const struct rcm_rouse *rouse)
+static bool is_roused(void)
 {
-	struct pollfd p = { .fd = rouse->fd, .events = POLLIN };
+	struct pollfd p = { .fd = rcm_rouse_fd(), .events = POLLIN };
 
 	return poll(&p, 1, 0) == 1;
 }
 
 static void test_rouse_wakes_from_its_begin_to_its_end(void **state)
 {
-	struct rcm_rouse rouse;
-
 	(void)state;
-	rcm_rouse_begin_wait(&rouse);
-	assert_true(rouse.fd >= 0);
-	assert_false(is_roused(&rouse));
+	assert_true(rcm_rouse_fd() >= 0);
+	assert_false(is_roused());
 	rcm_rouse_begin();
 	rcm_rouse_begin();
-	assert_true(is_roused(&rouse));
+	assert_true(is_roused());
 	rcm_rouse_end();
-	assert_true(is_roused(&rouse));
+	assert_true(is_roused());
 	rcm_rouse_end();
-	assert_false(is_roused(&rouse));
+	assert_false(is_roused());
 }
 
 /* Its own end may be what began since it last looked. */
@@ -41,12 +38,12 @@ static void test_rouse_that_began_after_the_look_is_not_slept_through(void **sta
 
 	(void)state;
 	rcm_rouse_begin();
-	rcm_rouse_begin_wait(&rouse);
+	rcm_rouse_look(&rouse);
 	rcm_rouse_begin();
 	rcm_rouse_await_change(&rouse);
 	rcm_rouse_end();
 	rcm_rouse_end();
-	rcm_rouse_begin_wait(&rouse);
+	rcm_rouse_look(&rouse);
 	rcm_rouse_await_change(&rouse);
 }
 
@@ -57,11 +54,11 @@ static void *wait_unmeant(void *arg)
 	struct rcm_rouse rouse;
 
 	(void)arg;
-	rcm_rouse_begin_wait(&rouse);
-	while (is_roused(&rouse)) {
+	rcm_rouse_look(&rouse);
+	while (is_roused()) {
 		atomic_fetch_add(&looks, 1);
 		rcm_rouse_await_change(&rouse);
-		rcm_rouse_begin_wait(&rouse);
+		rcm_rouse_look(&rouse);
 	}
 	return NULL;
 }
