@@ -1,50 +1,72 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which descriptors are the library's own: a bit for each number. */
+/* Which descriptors are the library's own, and what was opened by each number. */
 #include "base/fds.h"
 
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/err.h"
 #include "base/fork.h"
 #include "base/lock.h"
 
-enum { BITS = 64, FIRST = 1024 };
+enum { FIRST = 64 };
+
+/* What the kernel has by a number. Those of eventfd(2), epoll(7) and inotify(7) all look the same, and have no type. */
+struct fds_own {
+	bool own, typed;
+	dev_t dev;
+	ino_t ino;
+};
 
 static struct rcm_lock lock = RCM_LOCK_INIT;
-static uint64_t *own RCM_GUARDED_BY(lock);
-static unsigned words RCM_GUARDED_BY(lock);
+static struct fds_own *owns RCM_GUARDED_BY(lock);
+static unsigned count RCM_GUARDED_BY(lock);
 
-static int fds_grow_locked(unsigned word) RCM_REQUIRES(lock)
+static struct fds_own fds_look_at(int fd)
 {
-	unsigned more = words ? words : FIRST / BITS;
-	uint64_t *grown;
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return (struct fds_own){ .own = false };
+	return (struct fds_own){ .own = true, .typed = st.st_mode & S_IFMT, .dev = st.st_dev, .ino = st.st_ino };
+}
+
+static bool fds_is_same(const struct fds_own *a, const struct fds_own *b)
+{
+	return a->typed == b->typed && a->dev == b->dev && a->ino == b->ino;
+}
+
+static int fds_grow_locked(unsigned fd) RCM_REQUIRES(lock)
+{
+	unsigned more = count ? count : FIRST;
+	struct fds_own *grown;
 
 	rcm_lock_assert_held(&lock);
-	while (more <= word)
+	while (more <= fd)
 		more *= 2;
-	if (more == words)
+	if (more == count)
 		return 0;
-	grown = realloc(own, more * sizeof(*own));
+	grown = realloc(owns, more * sizeof(*owns));
 	if (!grown)
 		return -ENOMEM;
-	memset(grown + words, 0, (more - words) * sizeof(*own));
-	own = grown;
-	words = more;
+	memset(grown + count, 0, (more - count) * sizeof(*owns));
+	owns = grown;
+	count = more;
 	return 0;
 }
 
 int rcm_fds_take(int fd)
 {
-	unsigned word = (unsigned)fd / BITS;
+	struct fds_own own = fds_look_at(fd);
 	int ret;
 
+	own.own = true;
 	rcm_lock_acquire(&lock);
-	ret = fds_grow_locked(word);
+	ret = fds_grow_locked((unsigned)fd);
 	if (!ret)
-		own[word] |= UINT64_C(1) << (unsigned)fd % BITS;
+		owns[fd] = own;
 	rcm_lock_release(&lock);
 	return ret;
 }
@@ -63,16 +85,14 @@ int rcm_fds_add(int fd)
 
 bool rcm_fds_forget(int fd)
 {
-	uint64_t bit = UINT64_C(1) << (unsigned)fd % BITS;
-	unsigned word = (unsigned)fd / BITS;
 	bool is_own;
 
 	if (fd < 0)
 		return false;
 	rcm_lock_acquire(&lock);
-	is_own = word < words && own[word] & bit;
+	is_own = (unsigned)fd < count && owns[fd].own;
 	if (is_own)
-		own[word] &= ~bit;
+		owns[fd].own = false;
 	rcm_lock_release(&lock);
 	return is_own;
 }
@@ -81,6 +101,17 @@ void rcm_fds_close(int fd)
 {
 	if (rcm_fds_forget(fd))
 		close(fd);
+}
+
+void rcm_fds_doubt(void)
+{
+	rcm_lock_acquire(&lock);
+	for (unsigned fd = 0; fd < count; fd++) {
+		struct fds_own now = owns[fd].own ? fds_look_at((int)fd) : (struct fds_own){ 0 };
+
+		owns[fd].own = now.own && now.typed && fds_is_same(&owns[fd], &now);
+	}
+	rcm_lock_release(&lock);
 }
 
 static void fds_fork_prepare(void) RCM_UNCHECKED
@@ -93,12 +124,16 @@ static void fds_fork_parent(void) RCM_UNCHECKED
 	rcm_lock_release(&lock);
 }
 
-/* By the numbers that are still the library's. */
+/* By the numbers that are still the library's: a program may have closed all, and opened others, before the fork. */
 static void fds_fork_child(void) RCM_UNCHECKED
 {
-	for (unsigned word = 0; word < words; word++)
-		for (; own[word]; own[word] &= own[word] - 1)
-			close((int)(word * BITS) + __builtin_ctzll(own[word]));
+	for (unsigned fd = 0; fd < count; fd++) {
+		struct fds_own now = owns[fd].own ? fds_look_at((int)fd) : (struct fds_own){ 0 };
+
+		if (now.own && fds_is_same(&owns[fd], &now))
+			close((int)fd);
+		owns[fd].own = false;
+	}
 	rcm_lock_release(&lock);
 }
 

@@ -21,3 +21,7 @@ void rcm_fds_close(int fd);
 
 /* No longer the library's; true: it was, and the caller closes it. For what has a close of its own. */
 bool rcm_fds_forget(int fd);
+
+/* The program has closed descriptors that weren't its own, and numbers may be its files by now: those that can't be
+ * proven to be what was opened by them are no longer the library's. Any thread. */
+void rcm_fds_doubt(void);

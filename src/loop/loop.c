@@ -18,10 +18,17 @@ static_assert((int)EPOLLIN == RCM_READABLE && (int)EPOLLOUT == RCM_WRITABLE &&
 
 int rcm_loop_init(struct rcm_loop *loop)
 {
-	int fd = rcm_fds_add(epoll_create1(EPOLL_CLOEXEC));
+	int fd = rcm_fds_add(epoll_create1(EPOLL_CLOEXEC)), ret;
+	struct epoll_event none;
 
 	if (fd < 0)
 		return fd;
+	/* A sandbox that forbids it is to be known before anybody relies on the loop. */
+	if (epoll_wait(fd, &none, 1, 0) < 0 && errno != EINTR) {
+		ret = rcm_errno();
+		rcm_fds_close(fd);
+		return ret;
+	}
 	*loop = (struct rcm_loop){ .epfd = fd, .now = rcm_clock_now() };
 	TAILQ_INIT(&loop->due);
 	return 0;
@@ -64,6 +71,11 @@ int rcm_source_change(struct rcm_source *source, uint32_t events)
 	return ret;
 }
 
+int rcm_source_arm(struct rcm_source *source, uint32_t events)
+{
+	return source->loop ? loop_control(source, EPOLL_CTL_MOD, events) : 0;
+}
+
 void rcm_source_remove(struct rcm_source *source)
 {
 	struct rcm_loop *loop = source->loop;
@@ -77,21 +89,36 @@ void rcm_source_remove(struct rcm_source *source)
 	source->loop = NULL;
 }
 
+/* Of an epoll descriptor of the program's, the witness's number is added: it is taken out again. */
+bool rcm_loop_is_own(const struct rcm_loop *loop)
+{
+	struct epoll_event none = { 0 };
+
+	if (!loop->witness)
+		return true;
+	if (epoll_ctl(loop->epfd, EPOLL_CTL_ADD, loop->witness->fd, &none))
+		return errno == EEXIST;
+	epoll_ctl(loop->epfd, EPOLL_CTL_DEL, loop->witness->fd, NULL);
+	return false;
+}
+
 int rcm_loop_turn(struct rcm_loop *loop, int max_wait_ms)
 {
 	struct epoll_event events[RCM_TURN_EVENTS];
 	struct rcm_source *batch[RCM_TURN_EVENTS];
-	int n, wait_ms, ret;
+	int n, wait_ms, ret, epfd = loop->epfd;
 
+	if (!rcm_loop_is_own(loop))
+		return -EBADF;
 	wait_ms = rcm_timers_wait_ms(loop, rcm_clock_now(), max_wait_ms);
 	if (loop->before_wait)
 		loop->before_wait(loop);
-	n = epoll_wait(loop->epfd, events, RCM_TURN_EVENTS, wait_ms);
+	n = epoll_wait(epfd, events, RCM_TURN_EVENTS, wait_ms);
 	ret = n < 0 && errno != EINTR ? rcm_errno() : 0;
 	if (loop->after_wait)
 		loop->after_wait(loop);
-	if (ret)
-		return ret;
+	if (ret || loop->epfd < 0)
+		return ret ? ret : -EBADF;
 	loop->now = rcm_clock_now();
 	for (int i = 0; i < n; i++)
 		batch[i] = events[i].data.ptr;

@@ -2,6 +2,7 @@
 /* A small epoll loop: descriptor sources and timers, owned and turned by one thread. */
 #pragma once
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/queue.h>
@@ -26,7 +27,8 @@ struct rcm_source {
 };
 
 struct rcm_loop {
-	int epfd;
+	atomic_int epfd;		/* -1: given up, and so is whatever is in it */
+	const struct rcm_source *witness;	/* always in it, which proves that epfd is still its own; NULL: none */
 	struct rcm_heap timers;
 	TAILQ_HEAD(, rcm_timer) due;	/* collected, not yet fired */
 	uint64_t now;			/* ns; taken once a turn, after the wait */
@@ -38,8 +40,11 @@ struct rcm_loop {
 	void (*after_wait)(struct rcm_loop *loop);
 };
 
-/* 0 or -errno. */
+/* 0 or -errno, also where this process may not wait by it. */
 int rcm_loop_init(struct rcm_loop *loop);
+
+/* False: the program has closed the loop's descriptors, or the witness's. Any thread. */
+bool rcm_loop_is_own(const struct rcm_loop *loop);
 
 /* Sources and timers still in it are forgotten, not touched. */
 void rcm_loop_done(struct rcm_loop *loop);
@@ -47,7 +52,8 @@ void rcm_loop_done(struct rcm_loop *loop);
 /*
  * Waits until a source is ready, a timer is due, or max_wait_ms (-1: no limit) has gone by; then serves the ready
  * sources and after them the timers due at that moment. A timer started meanwhile waits for the next turn, so that
- * one that restarts itself can't hold the loop. Returns 0, or -errno when epoll itself failed.
+ * one that restarts itself can't hold the loop. Returns 0; or -errno, and nothing was served: epoll itself failed, or
+ * the program has closed the loop's descriptors, and their numbers may be the program's own by now (-EBADF).
  */
 int rcm_loop_turn(struct rcm_loop *loop, int max_wait_ms);
 
@@ -55,6 +61,10 @@ int rcm_loop_turn(struct rcm_loop *loop, int max_wait_ms);
 int rcm_source_add(struct rcm_loop *loop, struct rcm_source *source, int fd, uint32_t events,
 		   void (*ready)(struct rcm_source *, uint32_t));
 int rcm_source_change(struct rcm_source *source, uint32_t events);
+
+/* Has a source that is up told of once more, with RCM_EDGE in events. 0; -errno: the program has closed the loop's
+ * descriptor, or the source's. Any thread. */
+int rcm_source_arm(struct rcm_source *source, uint32_t events);
 
 /* Takes it out (before its descriptor is closed); it isn't called any more. Does nothing where it isn't in. */
 void rcm_source_remove(struct rcm_source *source);

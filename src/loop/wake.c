@@ -3,12 +3,16 @@
 #include "loop/wake.h"
 
 #include <sys/eventfd.h>
-#include <unistd.h>
 
 #include "base/container.h"
 #include "base/fds.h"
 
-/* The loop is told of each write once, so that none has to be read; so often nobody writes that the count ends. */
+/* The eventfd is always up. Putting it into the loop's epoll anew as one that is told of once has it told of, and of a
+ * number that isn't the loop's, or the wake's, any more the kernel says so, where a write would go into somebody's
+ * file. */
+#define QUIET RCM_EDGE
+#define RUNG (RCM_READABLE | RCM_EDGE)
+
 static void wake_served(struct rcm_source *source, uint32_t events)
 {
 	struct rcm_wake *wake = rcm_container(source, struct rcm_wake, source);
@@ -21,13 +25,13 @@ static void wake_served(struct rcm_source *source, uint32_t events)
 
 int rcm_wake_init(struct rcm_loop *loop, struct rcm_wake *wake, void (*fn)(struct rcm_wake *))
 {
-	int fd = rcm_fds_add(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), ret;
+	int fd = rcm_fds_add(eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK)), ret;
 
 	if (fd < 0)
 		return fd;
 	wake->fn = fn;
 	atomic_init(&wake->rung, false);
-	ret = rcm_source_add(loop, &wake->source, fd, RCM_READABLE | RCM_EDGE, wake_served);
+	ret = rcm_source_add(loop, &wake->source, fd, QUIET, wake_served);
 	if (ret)
 		rcm_fds_close(fd);
 	return ret;
@@ -44,8 +48,7 @@ void rcm_wake_abandon(struct rcm_wake *wake)
 	rcm_fds_close(wake->source.fd);
 }
 
-void rcm_wake_ring(struct rcm_wake *wake)
+bool rcm_wake_ring(struct rcm_wake *wake)
 {
-	if (!atomic_exchange(&wake->rung, true))
-		(void)!write(wake->source.fd, &(uint64_t){ 1 }, sizeof(uint64_t));
+	return atomic_exchange(&wake->rung, true) || !rcm_source_arm(&wake->source, RUNG);
 }

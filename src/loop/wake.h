@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Wakes a loop from another thread, through an eventfd. */
+/* Wakes a loop from another thread, through an eventfd that is never written to. */
 #pragma once
 
 #include <stdatomic.h>
@@ -19,5 +19,6 @@ void rcm_wake_done(struct rcm_wake *wake);
 /* The same in the child of a fork, leaving alone the loop that the parent shares. */
 void rcm_wake_abandon(struct rcm_wake *wake);
 
-/* Any thread; no system call where the loop has not yet served an earlier ring. Can't fail. */
-void rcm_wake_ring(struct rcm_wake *wake);
+/* Any thread; no system call where the loop has not yet served an earlier ring. False: the program has closed the
+ * loop's descriptors, or the wake's; whatever has their numbers now is left as it was. */
+bool rcm_wake_ring(struct rcm_wake *wake);

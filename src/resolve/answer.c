@@ -20,6 +20,7 @@ static struct rcm_answer fixed[] = {
 	},
 	[RCM_ANSWER_NO_GID] = { 1, -ENODATA, EAI_ADDRFAMILY, .text = "names have no AF_IB addresses" },
 	[RCM_ANSWER_NO_PORT] = { 1, -ENODEV, 0, .text = "no active InfiniBand port" },
+	[RCM_ANSWER_LOST] = { 1, -EBADF, EAI_SYSTEM, .text = "the program closed the library's descriptors" },
 };
 
 static int answer_new(unsigned count, unsigned routes, unsigned services, unsigned srvs, const char *text,

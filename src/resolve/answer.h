@@ -27,7 +27,7 @@ struct rcm_answer {
 /* Ends that the engine itself makes. They take no memory. */
 enum rcm_answer_fixed {
 	RCM_ANSWER_CANCELLED, RCM_ANSWER_DEADLINE, RCM_ANSWER_NO_MEMORY, RCM_ANSWER_NO_SERVICE,
-	RCM_ANSWER_NO_SCOPE, RCM_ANSWER_OTHER_FAMILY, RCM_ANSWER_NO_GID, RCM_ANSWER_NO_PORT,
+	RCM_ANSWER_NO_SCOPE, RCM_ANSWER_OTHER_FAMILY, RCM_ANSWER_NO_GID, RCM_ANSWER_NO_PORT, RCM_ANSWER_LOST,
 };
 
 /* A new one for count results, of a name, of a service with so many routes in all, or of SRV records, to be filled by

@@ -2,33 +2,76 @@
 /* The state of the resolver, and its post box. */
 #include "resolve/engine.h"
 
+#include <stdlib.h>
+
 #include "base/err.h"
 #include "publish/look.h"
 
-static struct rcm_engine the_engine = {
+static struct rcm_engine first = {
 	.starting = RCM_LOCK_INIT, .door = RCM_LOCK_INIT, .gate = RCM_LOCK_INIT, .box = RCM_LOCK_INIT,
 	.reach_lock = RCM_LOCK_INIT, .cache = { .lock = RCM_LOCK_INIT },
-	.posted = STAILQ_HEAD_INITIALIZER(the_engine.posted),
-	.cancels = STAILQ_HEAD_INITIALIZER(the_engine.cancels),
-	.errands = STAILQ_HEAD_INITIALIZER(the_engine.errands),
-	.backlog = STAILQ_HEAD_INITIALIZER(the_engine.backlog),
-	.ended = STAILQ_HEAD_INITIALIZER(the_engine.ended),
-	.steps = STAILQ_HEAD_INITIALIZER(the_engine.steps),
-	.reading = TAILQ_HEAD_INITIALIZER(the_engine.reading),
-	.naming = TAILQ_HEAD_INITIALIZER(the_engine.naming),
-	.resting = TAILQ_HEAD_INITIALIZER(the_engine.resting),
-	.older = LIST_HEAD_INITIALIZER(the_engine.older),
+	.posted = STAILQ_HEAD_INITIALIZER(first.posted),
+	.cancels = STAILQ_HEAD_INITIALIZER(first.cancels),
+	.errands = STAILQ_HEAD_INITIALIZER(first.errands),
+	.backlog = STAILQ_HEAD_INITIALIZER(first.backlog),
+	.ended = STAILQ_HEAD_INITIALIZER(first.ended),
+	.steps = STAILQ_HEAD_INITIALIZER(first.steps),
+	.reading = TAILQ_HEAD_INITIALIZER(first.reading),
+	.naming = TAILQ_HEAD_INITIALIZER(first.naming),
+	.resting = TAILQ_HEAD_INITIALIZER(first.resting),
+	.older = LIST_HEAD_INITIALIZER(first.older),
 	.backends = { &rcm_dns_system, &rcm_sa_umad, rcm_sa_ports, rcm_publish_look, &rcm_alerts_verbs },
 };
+static _Atomic(struct rcm_engine *) the_engine = &first;
 
 struct rcm_engine *rcm_engine_the(void)
 {
-	return &the_engine;
+	return atomic_load_explicit(&the_engine, memory_order_acquire);
 }
 
 void rcm_engine_use(const struct rcm_backends *backends)
 {
-	the_engine.backends = *backends;
+	rcm_engine_the()->backends = *backends;
+}
+
+static void engine_init(struct rcm_engine *engine) RCM_UNCHECKED
+{
+	struct rcm_lock *locks[] = { &engine->starting, &engine->door, &engine->gate, &engine->box, &engine->reach_lock,
+				     &engine->cache.lock };
+
+	for (size_t i = 0; i < sizeof(locks) / sizeof(*locks); i++)
+		rcm_lock_init(locks[i]);
+	STAILQ_INIT(&engine->posted);
+	STAILQ_INIT(&engine->cancels);
+	STAILQ_INIT(&engine->errands);
+	STAILQ_INIT(&engine->backlog);
+	STAILQ_INIT(&engine->ended);
+	STAILQ_INIT(&engine->steps);
+	TAILQ_INIT(&engine->reading);
+	TAILQ_INIT(&engine->naming);
+	TAILQ_INIT(&engine->resting);
+	LIST_INIT(&engine->older);
+}
+
+/* Counters and numbers go on. */
+int rcm_engine_succeed(struct rcm_engine *lost)
+{
+	struct rcm_engine *engine;
+
+	rcm_lock_assert_held(&lost->starting);
+	if (rcm_engine_the() != lost)
+		return 0;
+	engine = calloc(1, sizeof(*engine));
+	if (!engine)
+		return -ENOMEM;
+	engine_init(engine);
+	engine->backends = lost->backends;
+	engine->before = lost;
+	for (int i = 0; i < RCM_COUNTS; i++)
+		atomic_init(&engine->stats.counts[i], atomic_load(&lost->stats.counts[i]));
+	atomic_init(&engine->numbers, atomic_load(&lost->numbers));
+	atomic_store(&the_engine, engine);
+	return 0;
 }
 
 unsigned rcm_engine_number(struct rcm_engine *engine)
@@ -43,14 +86,23 @@ struct rcm_dns *rcm_engine_dns(struct rcm_engine *engine)
 	return atomic_load_explicit(&engine->dns, memory_order_acquire);
 }
 
-/* Whoever posts is the one to wake it, unless another has done so already. */
+bool rcm_engine_is_whole(struct rcm_engine *engine)
+{
+	enum rcm_engine_life life = atomic_load_explicit(&engine->life, memory_order_acquire);
+
+	if (life != RCM_ENGINE_RUNNING)
+		return life != RCM_ENGINE_LOST;
+	return !atomic_load_explicit(&engine->waits, memory_order_relaxed) || rcm_loop_is_own(&engine->loop);
+}
+
+/* Whoever posts is the one to wake it, unless another has done so already; and to find that it can't be woken. */
 static void box_close(struct rcm_engine *engine) RCM_RELEASES(&engine->box)
 {
 	bool wakes = atomic_exchange_explicit(&engine->asleep, false, memory_order_relaxed);
 
 	rcm_lock_release(&engine->box);
-	if (wakes)
-		rcm_wake_ring(&engine->wake);
+	if (wakes ? !rcm_wake_ring(&engine->wake) : !rcm_engine_is_whole(engine))
+		engine->lose(engine);
 }
 
 void rcm_engine_post(struct rcm_engine *engine, struct rcm_request *request)

@@ -53,12 +53,18 @@ struct rcm_ports_seen {
  * RUNNING    there is a thread				(rcm_resolver_start)
  * FORKED     a child still holding the parent's engine	(the fork)
  * ABANDONED  it has given that up, and has no thread yet	(rcm_resolver_start)
+ * LOST       the program has closed its descriptors: all that was under way has ended, and what comes still
+ *            ends at once; another takes its place		(resolver_lose)
  */
-enum rcm_engine_life { RCM_ENGINE_FRESH, RCM_ENGINE_RUNNING, RCM_ENGINE_FORKED, RCM_ENGINE_ABANDONED };
+enum rcm_engine_life {
+	RCM_ENGINE_FRESH, RCM_ENGINE_RUNNING, RCM_ENGINE_FORKED, RCM_ENGINE_ABANDONED, RCM_ENGINE_LOST,
+};
 
 struct rcm_engine {
 	struct rcm_lock starting;		/* held while a thread is being started */
 	_Atomic(enum rcm_engine_life) life;
+	struct rcm_engine *before;		/* the one that was lost: threads may still be in it, so it stays */
+	void (*lose)(struct rcm_engine *engine);	/* its descriptors are gone, or what it was posted comes late */
 
 	/* Held by the engine's thread while it works, and by a fork: a child finds the engine between two turns. The
 	 * way to the gate is through the door, so that a busy engine can't keep a fork waiting. */
@@ -69,6 +75,7 @@ struct rcm_engine {
 	struct rcm_errands errands RCM_GUARDED_BY(box);
 	struct rcm_waiters resting RCM_GUARDED_BY(box);	/* in the child of a fork: what the parent had under way */
 	atomic_bool asleep;			/* set under box; the engine has to be woken */
+	atomic_bool waits;			/* for descriptors and timers, or on its way there */
 	struct rcm_wake wake;
 
 	/* Any thread. */
@@ -100,16 +107,24 @@ struct rcm_engine {
 /* The one of the process. */
 struct rcm_engine *rcm_engine_the(void);
 
+/* Puts a fresh one in the place of one that was lost: 0 or -ENOMEM. */
+int rcm_engine_succeed(struct rcm_engine *lost) RCM_REQUIRES(&lost->starting);
+
 /* Other back ends. Tests only, before the first request. */
 void rcm_engine_use(const struct rcm_backends *backends);
 
 /* The number of the next request. Any thread. */
 unsigned rcm_engine_number(struct rcm_engine *engine);
 
+/* False: the program has closed its descriptors. One that works finds that by itself; one that waits may be out of
+ * reach, even if it was woken just before. Any thread. */
+bool rcm_engine_is_whole(struct rcm_engine *engine);
+
 /* The name back end as other threads may use it; NULL: it isn't there, or the parent's of a fork. Any thread. */
 struct rcm_dns *rcm_engine_dns(struct rcm_engine *engine);
 
-/* Posts a request, or its cancelling (takes over a reference), and wakes the engine where it sleeps. Any thread. */
+/* Posts a request, or its cancelling (takes over a reference), and wakes the engine where it sleeps. Any thread,
+ * without locks but the adoption's: what a lost one is posted ends at once. */
 void rcm_engine_post(struct rcm_engine *engine, struct rcm_request *request);
 void rcm_engine_post_cancel(struct rcm_engine *engine, struct rcm_request *request);
 void rcm_engine_post_errand(struct rcm_engine *engine, struct rcm_errand *errand);

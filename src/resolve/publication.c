@@ -91,8 +91,11 @@ static void publication_start(struct rcm_engine *engine, struct rcm_errand *erra
 
 static void publication_stop(struct rcm_engine *engine, struct rcm_errand *errand)
 {
+	struct rcm_publication *publication = rcm_container(errand, struct rcm_publication, stop);
+
 	(void)engine;
-	rcm_publisher_remove(&rcm_container(errand, struct rcm_publication, stop)->published);
+	publication->stopping = true;
+	rcm_publisher_remove(&publication->published);
 }
 
 /* ---- On any thread ---- */
@@ -126,6 +129,42 @@ int rcm_publication_new(const struct rcm_service_offer *offer, struct rcm_public
 	publication->engine = rcm_engine_the();
 	*ret_publication = publication;
 	return 0;
+}
+
+/* ---- Of an engine that was lost ---- */
+
+static void publication_lose(struct rcm_published *published)
+{
+	static const struct rcm_service_outcome lost = {
+		.status = -EBADF, .text = "the program closed the library's descriptors",
+	};
+	struct rcm_publication *publication = publication_of(published);
+
+	publication->begun = false;
+	if (publication->stopping)
+		publication_over(published);
+	else
+		publication_told(published, &lost);
+}
+
+void rcm_publication_lose_all(struct rcm_engine *engine, struct rcm_errands *errands)
+{
+	struct rcm_publication *publication;
+	struct rcm_errand *errand;
+
+	while ((errand = STAILQ_FIRST(errands))) {
+		STAILQ_REMOVE_HEAD(errands, entry);
+		if (errand->run == publication_start) {
+			publication = rcm_container(errand, struct rcm_publication, start);
+			publication_lose(&publication->published);
+		} else if (errand->run == publication_stop) {
+			publication = rcm_container(errand, struct rcm_publication, stop);
+			publication->stopping = true;
+			if (!publication->begun)
+				publication_over(&publication->published);
+		}
+	}
+	rcm_publisher_abandon(&engine->publisher, publication_lose);
 }
 
 /* ---- In the child of a fork ---- */

@@ -14,7 +14,8 @@ struct rcm_publication {
 	struct rcm_errand start, stop;
 	struct rcm_engine *engine;
 	bool begun;				/* the engine's thread has it */
-	bool stopped;				/* the handle was given up */
+	bool stopped;				/* the handle was given up; */
+	bool stopping;				/* and the engine's thread has heard of it */
 	rcm_publish_told_fn *told;
 	rcm_publish_over_fn *over;
 	void *arg;
@@ -30,3 +31,7 @@ void rcm_publication_free(struct rcm_publication *publication);
 /* In the child of a fork, with the start lock held: what was published rests where it is, until its handle is given
  * up. errands: those that the engine had not run. */
 void rcm_publication_abandon_all(struct rcm_engine *engine, struct rcm_errands *errands);
+
+/* With the gate held: who published is told that it is over with that, and of those that were stopped that nothing
+ * comes any more. errands: those that the engine had not run, or that came late. */
+void rcm_publication_lose_all(struct rcm_engine *engine, struct rcm_errands *errands);

@@ -31,7 +31,7 @@ static bool request_answer_now(struct rcm_engine *engine, const struct rcm_quest
 int rcm_request_start(const struct rcm_question *question, rcm_outcome_fn *done, void *arg,
 		      struct rcm_request **ret_request)
 {
-	struct rcm_engine *engine = rcm_engine_the();
+	struct rcm_engine *engine = rcm_engine_the(), *before = engine;
 	unsigned number = rcm_engine_number(engine);
 	struct rcm_request *request;
 	bool settled;
@@ -41,12 +41,13 @@ int rcm_request_start(const struct rcm_question *question, rcm_outcome_fn *done,
 	if (request_answer_now(engine, question, number, done, arg, &settled))
 		return 0;
 	ret = rcm_resolver_start();
+	engine = rcm_engine_the();
 	if (!ret)
 		ret = rcm_request_new(question, &request);
 	if (ret)
 		return ret;
 	request->number = number;
-	request->settled = settled;
+	request->settled = settled && engine == before;
 	request->done = done;
 	request->arg = arg;
 	request->engine = engine;

@@ -2,7 +2,10 @@
 /* The resolver's thread: its start and its turns. */
 #include "resolve/resolver.h"
 
+#include <string.h>
+
 #include "base/container.h"
+#include "base/fds.h"
 #include "base/log.h"
 #include "base/thread.h"
 #include "dns/environment.h"
@@ -12,6 +15,7 @@
 #include "resolve/fork.h"
 #include "resolve/outcome.h"
 #include "resolve/ports.h"
+#include "resolve/publication.h"
 
 /* ---- The gate ---- */
 
@@ -24,7 +28,10 @@ static void gate_take(struct rcm_engine *engine) RCM_UNCHECKED
 
 static void gate_leave(struct rcm_loop *loop) RCM_UNCHECKED
 {
-	rcm_lock_release(&rcm_container(loop, struct rcm_engine, loop)->gate);
+	struct rcm_engine *engine = rcm_container(loop, struct rcm_engine, loop);
+
+	atomic_store_explicit(&engine->waits, true, memory_order_relaxed);
+	rcm_lock_release(&engine->gate);
 }
 
 static void gate_enter(struct rcm_loop *loop)
@@ -32,6 +39,7 @@ static void gate_enter(struct rcm_loop *loop)
 	struct rcm_engine *engine = rcm_container(loop, struct rcm_engine, loop);
 
 	gate_take(engine);
+	atomic_store_explicit(&engine->waits, false, memory_order_relaxed);
 	/* Awake: whoever posts from here on need not ring. */
 	atomic_store_explicit(&engine->asleep, false, memory_order_relaxed);
 }
@@ -104,16 +112,20 @@ static void ended_tell(struct rcm_request *request)
 	rcm_request_tell(request, answer, true);
 }
 
-/* All of a turn together, so that a burst of answers wakes a reader once. */
-static void ended_deliver(struct rcm_engine *engine)
+static void ended_announce(struct rcm_engine *engine)
 {
-	struct rcm_request *request;
-	rcm_outcome_fn *last = NULL;
+	const struct rcm_request *request;
 
 	if (rcm_tell_wants())
 		STAILQ_FOREACH(request, &engine->ended, queued)
 			rcm_request_announce(request, request->answer);
-	steps_tell(engine);
+}
+
+static void ended_tell_all(struct rcm_engine *engine)
+{
+	struct rcm_request *request;
+	rcm_outcome_fn *last = NULL;
+
 	while ((request = STAILQ_FIRST(&engine->ended))) {
 		STAILQ_REMOVE_HEAD(&engine->ended, queued);
 		/* Who is told otherwise sees all that was told before. */
@@ -124,6 +136,14 @@ static void ended_deliver(struct rcm_engine *engine)
 	}
 	if (last)
 		rcm_outcomes_told();
+}
+
+/* All of a turn together, so that a burst of answers wakes a reader once. */
+static void ended_deliver(struct rcm_engine *engine)
+{
+	ended_announce(engine);
+	steps_tell(engine);
+	ended_tell_all(engine);
 }
 
 /* Begins what was posted, and what is posted meanwhile, within the budget of a turn: whoever posts without a pause must
@@ -157,6 +177,57 @@ __attribute__((destructor)) static void resolver_remove_gauge(void)
 	rcm_gauge_remove(&rcm_engine_the()->gauge);
 }
 
+/* ---- An engine without descriptors ---- */
+
+/* Whatever was under way, or came since. */
+static void lost_end(struct rcm_engine *engine)
+{
+	struct rcm_requests cancels = STAILQ_HEAD_INITIALIZER(cancels);
+	struct rcm_errands errands = STAILQ_HEAD_INITIALIZER(errands);
+	struct rcm_request *request;
+
+	rcm_flight_reset(engine);
+	rcm_course_reset(engine);
+	rcm_engine_collect(engine, &cancels, &errands);
+	/* Nobody can be woken here. */
+	atomic_store(&engine->asleep, false);
+	rcm_publication_lose_all(engine, &errands);
+	while ((request = STAILQ_FIRST(&engine->backlog))) {
+		STAILQ_REMOVE_HEAD(&engine->backlog, queued);
+		rcm_engine_end(engine, request, rcm_answer_fixed(RCM_ANSWER_LOST));
+	}
+	while ((request = STAILQ_FIRST(&cancels))) {
+		STAILQ_REMOVE_HEAD(&cancels, cancels);
+		rcm_request_unref(request);
+	}
+}
+
+/*
+ * By the thread that finds it, the engine's or one that posts: the engine's may sleep for ever by a descriptor that
+ * nobody can reach any more. That one gives up where it wakes once more (epfd). What the engine had open isn't closed,
+ * nor what it had in use freed: numbers may be the program's by now, and threads be on their way through.
+ */
+static void resolver_lose(struct rcm_engine *engine)
+{
+	struct rcm_tell_list steps = STAILQ_HEAD_INITIALIZER(steps);
+
+	rcm_tell_hold(&steps);
+	rcm_lock_acquire(&engine->starting);
+	gate_take(engine);
+	if (atomic_exchange(&engine->life, RCM_ENGINE_LOST) == RCM_ENGINE_RUNNING) {
+		engine->loop.epfd = -1;
+		rcm_fds_doubt();
+	}
+	lost_end(engine);
+	ended_announce(engine);
+	ended_tell_all(engine);
+	gate_leave(&engine->loop);
+	rcm_lock_release(&engine->starting);
+	rcm_tell_hold(NULL);
+	rcm_tell_list(&steps);
+	rcm_tell_forget(&steps);
+}
+
 static void *resolver_run(void *arg)
 {
 	struct rcm_engine *engine = arg;
@@ -171,9 +242,12 @@ static void *resolver_run(void *arg)
 		levels_show(engine);
 		ret = rcm_loop_turn(&engine->loop, more ? 0 : -1);
 		if (ret)
-			rcm_error("resolver: epoll_wait failed with %d", ret);
+			break;
 		ended_deliver(engine);
 	}
+	gate_leave(&engine->loop);
+	rcm_error("resolver: can't wait any more: %s", strerrordesc_np(-ret));
+	resolver_lose(engine);
 	return NULL;
 }
 
@@ -195,9 +269,12 @@ static int loop_start(struct rcm_engine *engine)
 	engine->loop.before_wait = gate_leave;
 	engine->loop.after_wait = gate_enter;
 	atomic_store_explicit(&engine->asleep, false, memory_order_relaxed);
+	engine->lose = resolver_lose;
+	atomic_store(&engine->waits, false);
 	ret = rcm_wake_init(&engine->loop, &engine->wake, resolver_woken);
 	if (ret)
 		goto out_loop;
+	engine->loop.witness = &engine->wake.source;
 	ret = rcm_thread_start("rai-resolver", RCM_THREAD_STACK, resolver_run, engine);
 	if (ret)
 		goto out_wake;
@@ -225,6 +302,9 @@ static int engine_start_locked(struct rcm_engine *engine) RCM_REQUIRES(&engine->
 	rcm_lock_assert_held(&engine->starting);
 	if (atomic_load(&engine->life) == RCM_ENGINE_RUNNING)
 		return 0;
+	/* It was lost since. */
+	if (atomic_load(&engine->life) == RCM_ENGINE_LOST)
+		return -EAGAIN;
 	engine_leave_parent_locked(engine);
 	/* All on this thread: libc lets no other read the environment while a program's changes it. */
 	ret = rcm_environment_take();
@@ -237,13 +317,32 @@ static int engine_start_locked(struct rcm_engine *engine) RCM_REQUIRES(&engine->
 	return ret;
 }
 
+/* Afterwards the engine of the process is no lost one. */
+static int engine_replace_lost(void)
+{
+	struct rcm_engine *engine = rcm_engine_the();
+	int ret;
+
+	if (atomic_load(&engine->life) != RCM_ENGINE_LOST)
+		return 0;
+	rcm_lock_acquire(&engine->starting);
+	ret = rcm_engine_succeed(engine);
+	rcm_lock_release(&engine->starting);
+	return ret;
+}
+
 int rcm_resolver_start(void)
 {
 	struct rcm_engine *engine = rcm_engine_the();
 	int ret;
 
-	if (atomic_load_explicit(&engine->life, memory_order_acquire) == RCM_ENGINE_RUNNING)
-		return 0;
+	/* Else what is posted would end with all that is under way. */
+	if (!rcm_engine_is_whole(engine))
+		resolver_lose(engine);
+	ret = engine_replace_lost();
+	engine = rcm_engine_the();
+	if (ret || atomic_load_explicit(&engine->life, memory_order_acquire) == RCM_ENGINE_RUNNING)
+		return ret;
 	rcm_lock_acquire(&engine->starting);
 	ret = engine_start_locked(engine);
 	rcm_lock_release(&engine->starting);

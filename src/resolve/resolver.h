@@ -4,7 +4,8 @@
 
 #include "resolve/engine.h"
 
-/* Starts it where it isn't running: 0, -EAGAIN, -EMFILE, -ENOMEM. Any thread. */
+/* Starts it where it isn't running, and another one where the program has closed its descriptors: then the engine of
+ * the process is another, too. 0, -EAGAIN, -EMFILE, -ENOMEM; -EPERM: a sandbox. Any thread. */
 int rcm_resolver_start(void);
 
 /* In the child of a fork gives up the parent's, where that is not done yet; starts none. Any thread. */

@@ -262,7 +262,7 @@ static int exit_status(pid_t pid)
 	int status = -1;
 
 	assert_int_equal(waitpid(pid, &status, 0), pid);
-	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
 static void test_engine_forked_goes_on_in_the_child_and_in_the_parent(void **state)
@@ -352,26 +352,90 @@ static void test_engine_forked_takes_what_the_child_posts_before_it_enters(void 
 
 enum { FILES = 24 };
 
+static bool open_own(int fds[FILES], struct stat before[FILES])
+{
+	closefrom(STDERR_FILENO + 1);
+	for (int i = 0; i < FILES; i++) {
+		fds[i] = memfd_create("own", MFD_CLOEXEC);
+		if (fds[i] < 0 || fstat(fds[i], &before[i]))
+			return false;
+	}
+	return true;
+}
+
+static bool are_own_untouched(const int fds[FILES], const struct stat before[FILES])
+{
+	struct stat after;
+
+	for (int i = 0; i < FILES; i++)
+		if (fstat(fds[i], &after) || after.st_ino != before[i].st_ino || after.st_size)
+			return false;
+	return true;
+}
+
 /* A daemon's way: all descriptors are closed, and files of its own opened, before the library is entered again. */
 static int daemon_child(void)
 {
 	struct rcm_question q = rcm_question_name("daemon.example");
 	struct rcm_asker asker = { 0 };
-	struct stat before[FILES], after;
+	struct stat before[FILES];
 	int fds[FILES];
 
-	closefrom(STDERR_FILENO + 1);
-	for (int i = 0; i < FILES; i++) {
-		fds[i] = memfd_create("own", MFD_CLOEXEC);
-		if (fds[i] < 0 || fstat(fds[i], &before[i]))
-			return 1;
-	}
+	if (!open_own(fds, before))
+		return 1;
 	if (rcm_asker_ask(&asker, &q))
 		return 2;
-	for (int i = 0; i < FILES; i++)
-		if (fstat(fds[i], &after) || after.st_ino != before[i].st_ino)
-			return 3;
-	return 0;
+	return are_own_untouched(fds, before) ? 0 : 3;
+}
+
+/* ---- A program that closes all, and goes on in the same process ---- */
+
+/* Found by who asks next, or by the engine, which a timer wakes. */
+static int closing_child(bool timer)
+{
+	struct rcm_question held = rcm_question_name("fork.hold.example"), q = rcm_question_name("after.example");
+	struct rcm_asker waiting = { 0 }, timed = { 0 }, asker = { 0 };
+	struct stat before[FILES];
+	int fds[FILES], status;
+
+	alarm(30);
+	rcm_fake_dns_reset();
+	if (rcm_asker_start(&waiting, &held))
+		return 1;
+	held.deadline_ms = 100;
+	held.hints.family = AF_INET6;
+	if (timer && rcm_asker_start(&timed, &held))
+		return 1;
+	rcm_fake_dns_wait_started(timer ? 2 : 1);
+	if (!open_own(fds, before))
+		return 2;
+	if (timer && (!rcm_asker_wait(&waiting) || waiting.outcome.status != -EBADF))
+		return 3;
+	if (rcm_asker_ask(&asker, &q))
+		return 4;
+	if (!rcm_asker_wait(&waiting) || waiting.outcome.status != -EBADF || waiting.times != 1)
+		return 5;
+	if (!are_own_untouched(fds, before))
+		return 6;
+	/* Nor does a fork close what they are by now. */
+	fflush(NULL);
+	if (!fork())
+		_exit(!are_own_untouched(fds, before));
+	wait(&status);
+	return status ? 7 : 0;
+}
+
+static void test_engine_whose_descriptors_are_closed_ends_what_is_under_way_and_another_resolves(void **state)
+{
+	(void)state;
+	for (int timer = 0; timer < 2; timer++) {
+		pid_t pid = fork();
+
+		assert_true(pid >= 0);
+		if (!pid)
+			_exit(closing_child(timer));
+		assert_int_equal(exit_status(pid), 0);
+	}
 }
 
 static void test_engine_forked_daemon_loses_none_of_its_own_files(void **state)
@@ -441,6 +505,7 @@ int main(void)
 		T(test_engine_forked_goes_on_in_the_child_and_in_the_parent),
 		T(test_engine_forked_ends_what_was_given_up_and_nothing_else),
 		T(test_engine_forked_takes_what_the_child_posts_before_it_enters),
+		T(test_engine_whose_descriptors_are_closed_ends_what_is_under_way_and_another_resolves),
 		T(test_engine_forked_daemon_loses_none_of_its_own_files),
 		T(test_engine_forked_under_load_completes_every_request_in_both),
 #endif

@@ -84,12 +84,33 @@ static void test_fds_are_closed_at_the_fork_and_not_again_in_the_child(void **st
 	close(application);
 }
 
+/* A program that closes what isn't its own, before it forks. */
+static void test_fds_whose_number_is_another_file_by_now_are_left_open_at_a_fork(void **state)
+{
+	int own = rcm_fds_add(open("/dev/null", O_RDONLY | O_CLOEXEC)), status = -1, theirs;
+	pid_t pid;
+
+	(void)state;
+	close(own);
+	theirs = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+	assert_int_equal(theirs, own);
+	pid = fork();
+	if (!pid)
+		_exit(!is_open(theirs));
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	rcm_fds_doubt();
+	assert_false(rcm_fds_forget(own));
+	close(theirs);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_fds_of_the_library_are_closed_once),
 		cmocka_unit_test(test_fds_that_could_not_be_opened_are_the_errno),
 		cmocka_unit_test(test_fds_above_1024_are_known_as_well),
+		cmocka_unit_test(test_fds_whose_number_is_another_file_by_now_are_left_open_at_a_fork),
 		cmocka_unit_test(test_fds_are_closed_at_the_fork_and_not_again_in_the_child),
 	};
 

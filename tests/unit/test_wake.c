@@ -2,7 +2,11 @@
 /* Ringing a loop from another thread. */
 #include "loop/wake.h"
 
+#include <errno.h>
 #include <pthread.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "test.h"
 
@@ -99,12 +103,35 @@ static void test_wake_rung_while_it_is_served_is_served_again(void **state)
 	rcm_loop_done(&loop);
 }
 
+/* The eventfd's number is a file of the program's by now. */
+static void test_wake_whose_descriptors_were_closed_says_so_and_writes_to_nobodys_file(void **state)
+{
+	int own = memfd_create("own", MFD_CLOEXEC);
+	struct stat st;
+
+	(void)state;
+	assert_int_equal(rcm_loop_init(&loop), 0);
+	assert_int_equal(rcm_wake_init(&loop, &wake, count), 0);
+	loop.witness = &wake.source;
+	assert_true(rcm_loop_is_own(&loop));
+	assert_int_equal(dup2(own, wake.source.fd), wake.source.fd);
+	assert_false(rcm_wake_ring(&wake));
+	assert_int_equal(fstat(own, &st), 0);
+	assert_int_equal(st.st_size, 0);
+	assert_false(rcm_loop_is_own(&loop));
+	assert_int_equal(rcm_loop_turn(&loop, -1), -EBADF);
+	rcm_wake_done(&wake);
+	rcm_loop_done(&loop);
+	close(own);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_wake_many_rings_before_a_turn_serve_once),
 		cmocka_unit_test(test_wake_each_ring_after_a_turn_serves_again),
 		cmocka_unit_test(test_wake_rung_while_it_is_served_is_served_again),
+		cmocka_unit_test(test_wake_whose_descriptors_were_closed_says_so_and_writes_to_nobodys_file),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
