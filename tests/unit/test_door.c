@@ -7,14 +7,11 @@
 
 #include "cm/id.h"
 #include "fake_ucma.h"
+#include "id_calls.h"
 #include "test.h"
 #include "world.h"
 
-static struct rdma_cm_id *id;
 static unsigned most_refs;
-
-static struct sockaddr_in peer = { .sin_family = AF_INET, .sin_addr = { 0x020200c0 } };
-static struct sockaddr_in group = { .sin_family = AF_INET, .sin_addr = { 0x010000ef } };
 
 static void note_refs(uint32_t command)
 {
@@ -25,24 +22,9 @@ static void note_refs(uint32_t command)
 		most_refs = refs;
 }
 
-static int call_resolve_addr(void)
-{
-	return rdma_resolve_addr(id, NULL, (struct sockaddr *)&peer, 100);
-}
-
-static int call_resolve_route(void)
-{
-	return rdma_resolve_route(id, 100);
-}
-
 static int call_bind_addr(void)
 {
 	return rdma_bind_addr(id, (struct sockaddr *)&peer);
-}
-
-static int call_listen(void)
-{
-	return rdma_listen(id, 1);
 }
 
 static int call_connect(void)
@@ -55,46 +37,6 @@ static int call_accept(void)
 	return rdma_accept(id, &(struct rdma_conn_param){ .qp_num = 1 });
 }
 
-static int call_establish(void)
-{
-	return rdma_establish(id);
-}
-
-static int call_reject(void)
-{
-	return rdma_reject(id, NULL, 0);
-}
-
-static int call_reject_ece(void)
-{
-	return rdma_reject_ece(id, NULL, 0);
-}
-
-static int call_disconnect(void)
-{
-	return rdma_disconnect(id);
-}
-
-static int call_notify(void)
-{
-	return rdma_notify(id, IBV_EVENT_COMM_EST);
-}
-
-static int call_set_option(void)
-{
-	uint8_t tos = 8;
-
-	return rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, &tos, sizeof(tos));
-}
-
-static int call_init_qp_attr(void)
-{
-	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT };
-	int mask;
-
-	return rdma_init_qp_attr(id, &attr, &mask);
-}
-
 static int call_create_qp(void)
 {
 	struct ibv_qp_init_attr attr = { .qp_type = IBV_QPT_RC, .cap = { .max_send_wr = 1, .max_recv_wr = 1 } };
@@ -102,11 +44,6 @@ static int call_create_qp(void)
 
 	rdma_destroy_qp(id);
 	return ret;
-}
-
-static int call_join_multicast(void)
-{
-	return rdma_join_multicast(id, (struct sockaddr *)&group, NULL);
 }
 
 static int call_leave_multicast(void)

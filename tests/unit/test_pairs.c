@@ -27,6 +27,7 @@
 #include "cm/id.h"
 #include "fake_ucma.h"
 #include "fake_verbs.h"
+#include "id_calls.h"
 #include "test.h"
 #include "verbs/qp.h"
 #include "world.h"
@@ -38,7 +39,6 @@ static const char *only = "";
 
 /* ---- The id of a round ---- */
 
-static struct rdma_cm_id *id;
 static uint32_t handle;
 static struct rcm_channel *second;
 static atomic_bool gone;			/* destroyed by one of the two */
@@ -47,8 +47,6 @@ static struct ibv_qp *made_qp;			/* by a call of the round */
 static struct ibv_srq *made_srq;
 
 static struct sockaddr_in own = { .sin_family = AF_INET, .sin_addr = { 0x010200c0 } };
-static struct sockaddr_in peer = { .sin_family = AF_INET, .sin_addr = { 0x020200c0 } };
-static struct sockaddr_in group = { .sin_family = AF_INET, .sin_addr = { 0x010000ef } };
 
 static void make_id(bool sync)
 {
@@ -119,29 +117,9 @@ static int call_migrate_to_none(void)
 	return rdma_migrate_id(id, NULL);
 }
 
-static int call_disconnect(void)
-{
-	return rdma_disconnect(id);
-}
-
 static int call_bind_addr(void)
 {
 	return rdma_bind_addr(id, (struct sockaddr *)&own);
-}
-
-static int call_resolve_addr(void)
-{
-	return rdma_resolve_addr(id, NULL, (struct sockaddr *)&peer, 100);
-}
-
-static int call_resolve_route(void)
-{
-	return rdma_resolve_route(id, 100);
-}
-
-static int call_listen(void)
-{
-	return rdma_listen(id, 1);
 }
 
 static int call_connect(void)
@@ -156,41 +134,6 @@ static int call_accept(void)
 	struct rdma_conn_param param = { .qp_num = 7 };
 
 	return rdma_accept(id, &param);
-}
-
-static int call_establish(void)
-{
-	return rdma_establish(id);
-}
-
-static int call_reject(void)
-{
-	return rdma_reject(id, NULL, 0);
-}
-
-static int call_reject_ece(void)
-{
-	return rdma_reject_ece(id, NULL, 0);
-}
-
-static int call_notify(void)
-{
-	return rdma_notify(id, IBV_EVENT_COMM_EST);
-}
-
-static int call_set_option(void)
-{
-	uint8_t tos = 8;
-
-	return rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, &tos, sizeof(tos));
-}
-
-static int call_init_qp_attr(void)
-{
-	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT };
-	int mask;
-
-	return rdma_init_qp_attr(id, &attr, &mask);
 }
 
 static int call_create_qp(void)
@@ -256,11 +199,6 @@ static int call_destroy_ep(void)
 	atomic_store(&gone, true);
 	made_qp = NULL;
 	return 0;
-}
-
-static int call_join_multicast(void)
-{
-	return rdma_join_multicast(id, (struct sockaddr *)&group, NULL);
 }
 
 static int call_join_multicast_ex(void)
