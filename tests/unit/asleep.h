@@ -16,7 +16,7 @@ static inline bool wrapped(void)
 }
 
 /* Under qemu-user: threads, signal masks and system calls in /proc are those of the emulator, a process that forks while
- * other threads run may hang in the emulator's own locks,. */
+ * other threads run may hang in the emulator's own locks. */
 static inline bool emulated(void)
 {
 	const char *through = getenv("MESON_EXE_WRAPPER");
@@ -38,15 +38,22 @@ static inline void thread_file(int tid, const char *name, char *text, size_t siz
 		fclose(file);
 }
 
+/* In the system call that /proc shows so; emulated: in any. */
+static inline bool thread_sleeps_in(int tid, const char *call)
+{
+	char text[256];
+
+	thread_file(tid, emulated() ? "stat" : "syscall", text, sizeof(text));
+	return emulated() ? strstr(text, ") S ") != NULL : !strncmp(text, call, strlen(call));
+}
+
 static inline bool thread_sleeps_in_poll(int tid)
 {
 	char text[256];
 	long number = -1;
 
-	if (emulated()) {
-		thread_file(tid, "stat", text, sizeof(text));
-		return strstr(text, ") S ");
-	}
+	if (emulated())
+		return thread_sleeps_in(tid, "");
 	thread_file(tid, "syscall", text, sizeof(text));
 	sscanf(text, "%ld", &number);
 #ifdef SYS_poll

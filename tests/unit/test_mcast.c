@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "addr/sockaddr.h"
+#include "asleep.h"
 #include "cm/life.h"
 #include "cm/queues.h"
 #include "cm/sync.h"
@@ -192,34 +193,20 @@ static void take_back_guest(void)
 }
 
 /* Until the kernel says that a thread sleeps in this system call, or it is not to be waited for. */
-static void await_sleep(int tid, const char *call, const atomic_bool *enough)
+static void await_sleep_in(int tid, const char *call, const atomic_bool *enough)
 {
-	char path[64], text[64] = "";
-
-	snprintf(path, sizeof(path), "/proc/self/task/%d/syscall", tid);
-	while (!atomic_load(enough) && strncmp(text, call, strlen(call))) {
-		FILE *file = fopen(path, "r");
-
-		assert_non_null(file);
-		if (!fgets(text, sizeof(text), file))
-			text[0] = '\0';
-		fclose(file);
+	while (!atomic_load(enough) && !thread_sleeps_in(tid, call))
 		sched_yield();
-	}
 }
 
 /* The reader, having read, waits for this. */
 static void *take_back_and_establish(void *arg)
 {
-	static const atomic_bool never;
-	char poll[16];
-
 	(void)arg;
 	atomic_store(&taker_tid, gettid());
 	take_back();
 	atomic_store(&taken_back, true);
-	snprintf(poll, sizeof(poll), "%d ", SYS_poll);
-	await_sleep(getpid(), poll, &never);
+	await_sleep(getpid());
 	rcm_fake_ucma_event_of(sync_id->handle, RDMA_CM_EVENT_ESTABLISHED, 0);
 	return NULL;
 }
@@ -232,7 +219,7 @@ static void await_taker(const struct rcm_lock *lock)
 	while (!atomic_load(&taker_tid))
 		sched_yield();
 	snprintf(futex, sizeof(futex), "%d 0x%lx ", SYS_futex, (unsigned long)(uintptr_t)&lock->mutex);
-	await_sleep(atomic_load(&taker_tid), futex, &taken_back);
+	await_sleep_in(atomic_load(&taker_tid), futex, &taken_back);
 }
 
 /* The reader has been told of the event, and goes to read it. */
