@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=bash
+# shellcheck disable=SC2034
 # Sourced: where what is fetched is kept: in the project's folder, or, by an installed lab, in the user's cache.
 
 : "${top:?}"

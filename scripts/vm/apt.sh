@@ -58,11 +58,11 @@ apt_unpacked() {
 
 # apt_unpack WORK FOLDER WHAT PACKAGES [ALSO]
 apt_unpack() {
-	local work=$1 folder=$2 what=$3 wanted=$4 also=${5:-} plan packages megabytes deb link target own
+	local work=$1 folder=$2 what=$3 wanted=$4 also=${5:-} plan listed megabytes deb link target own
 	apt_own "$work" bookworm 2> "$work/said" || { echo "no package list to be had ($(cat "$work/said"))" >&2; return 1; }
 	# shellcheck disable=SC2086
 	plan=$(apt-get "${own[@]}" -o Dir::State::status=/dev/null --print-uris -y -qq --no-install-recommends install $wanted)
-	read -r -a packages < <(awk -v wanted="$wanted" -v also="^(${also:-zlib1g})\$" '
+	read -r -a listed < <(awk -v wanted="$wanted" -v also="^(${also:-zlib1g})\$" '
 		BEGIN { split(wanted, w, " "); for (i in w) ours[w[i]] = 1 }
 		{ sub(/_.*/, "", $2) }
 		$2 in ours || $2 == "zlib1g" || $2 ~ also ||
@@ -71,14 +71,14 @@ apt_unpack() {
 			bytes += $3
 		}
 		END { printf "%.0f\n", bytes / 1e6 }' <<< "$plan")
-	megabytes=${packages[-1]}
-	unset 'packages[-1]'
+	megabytes=${listed[-1]}
+	unset 'listed[-1]'
 	echo "fetching the $what into ${folder%/*}, once, where they are unpacked and not installed" \
 		"($megabytes MB, some $((megabytes / 4 + 5)) s with a fast network): $wanted" >&2
 	mkdir -p "$work"/tree/root/usr/{bin,sbin,lib} "$work/debs"
 	ln -s usr/bin usr/sbin usr/lib "$work/tree/root"
 	cd "$work/debs"
-	watched "fetching the $what" apt-get "${own[@]}" -o Dir::State::status=/dev/null -qq download "${packages[@]}" \
+	watched "fetching the $what" apt-get "${own[@]}" -o Dir::State::status=/dev/null -qq download "${listed[@]}" \
 		> "$work/said" 2>&1 || { apt_reason "$(cat "$work/said")" >&2; return 1; }
 	for deb in *.deb; do
 		dpkg-deb --fsys-tarfile "$deb" | tar -C "$work/tree/root" -x --no-same-owner --keep-directory-symlink

@@ -3,7 +3,8 @@
 # Sourced by suites: other people's programs, each a function that runs a server and its client, on the system's
 # librdmacm and on the one under test, in the same guest.
 
-# Of layout "one".
+# Of layout "one"; suites have both.
+# shellcheck disable=SC2034
 A4=10.2.0.1 A6=fd02::1
 
 # pair SECONDS READY SERVER -- CLIENT: READY is a command that succeeds when the server may be spoken to. The status is
