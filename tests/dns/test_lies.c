@@ -5,7 +5,12 @@
 #include <stdio.h>
 
 #include "../unit/test.h"
+#include "../unit/least.h"
 #include "asker.h"
+
+#define BY_TCP "nameserver 127.0.0.5\noptions timeout:10 attempts:1 use-vc\n"
+#define PATIENT "nameserver 127.0.0.5\noptions timeout:20 attempts:1\n"
+#define AS_BEFORE "nameserver 127.0.0.5\noptions timeout:1 attempts:1\n"
 
 /* A place on the heap: an outcome is large. */
 static struct outcome *outcomes(unsigned count)
@@ -16,15 +21,38 @@ static struct outcome *outcomes(unsigned count)
 	return o;
 }
 
+struct row {
+	const char *name;
+	int status;
+	int code;
+	const char *why;
+};
+
+static void ask_rows(const struct row *rows, unsigned count)
+{
+	struct outcome *o = outcomes(count);
+	char name[64];
+
+	for (unsigned i = 0; i < count; i++) {
+		snprintf(name, sizeof(name), "%s.liar.test", rows[i].name);
+		asker_start(&o[i], name, AF_UNSPEC);
+	}
+	for (unsigned i = 0; i < count; i++) {
+		asker_wait(&o[i], 60000);
+		if (o[i].status != rows[i].status || o[i].code != rows[i].code || !strstr(o[i].why, rows[i].why))
+			print_error("%s: %d, %d, \"%s\"\n", rows[i].name, o[i].status, o[i].code, o[i].why);
+		assert_true(o[i].done);
+		assert_int_equal(o[i].status, rows[i].status);
+		assert_int_equal(o[i].code, rows[i].code);
+		assert_non_null(strstr(o[i].why, rows[i].why));
+	}
+	free(o);
+}
+
 /* F4, F20: each way to fail has one status, a negative errno, and a text that names the server. */
 static void test_f4_source_each_failure_has_its_own_status(void **state)
 {
-	static const struct {
-		const char *name;
-		int status;
-		int code;
-		const char *why;
-	} rows[] = {
+	static const struct row answered[] = {
 		{ "nxdomain", -ENOENT, EAI_NONAME, "name server 127.0.0.5 says that there is no such name" },
 		{ "nodata", -ENODATA, EAI_NODATA, "name server 127.0.0.5 has no address" },
 		{ "servfail", -EAGAIN, EAI_AGAIN, "name server 127.0.0.5 failed for now (SERVFAIL)" },
@@ -33,11 +61,6 @@ static void test_f4_source_each_failure_has_its_own_status(void **state)
 		{ "notimp", -EIO, EAI_FAIL, "name server 127.0.0.5 does not do such questions" },
 		{ "trunc", -EAGAIN, EAI_AGAIN,
 		  "name server 127.0.0.5 sent a truncated answer, and can't be reached by TCP" },
-		{ "silent", -ETIMEDOUT, EAI_AGAIN, "name server 127.0.0.5 did not answer in time" },
-		{ "wrongid", -ETIMEDOUT, EAI_AGAIN, "name server 127.0.0.5 did not answer in time" },
-		{ "wrongname", -ETIMEDOUT, EAI_AGAIN, "name server 127.0.0.5 did not answer in time" },
-		{ "garbage", -ETIMEDOUT, EAI_AGAIN, "name server 127.0.0.5 did not answer in time" },
-		{ "short", -ETIMEDOUT, EAI_AGAIN, "name server 127.0.0.5 did not answer in time" },
 		{ "four-nxdomain", 0, 0, "" },
 		{ "aonly", 0, 0, "" },
 		{ "six-servfail", 0, 0, "" },
@@ -55,8 +78,6 @@ static void test_f4_source_each_failure_has_its_own_status(void **state)
 		  "name server 127.0.0.5 sent a truncated answer, and can't be reached by TCP" },
 		{ "lame", -EIO, EAI_AGAIN, "name server 127.0.0.5 knows nothing of that name, and asks nobody" },
 		{ "soa-60", -ENOENT, EAI_NONAME, "name server 127.0.0.5 says that there is no such name" },
-		{ "echo", -ETIMEDOUT, EAI_AGAIN, "name server 127.0.0.5 did not answer in time" },
-		{ "elsewhere", -ETIMEDOUT, EAI_AGAIN, "name server 127.0.0.5 did not answer in time" },
 		{ "chain-9", 0, 0, "" },
 		{ "chain-25", 0, 0, "" },
 		{ "loop", -ENODATA, EAI_NODATA, "name server 127.0.0.5 has no address" },
@@ -64,47 +85,44 @@ static void test_f4_source_each_failure_has_its_own_status(void **state)
 		{ "othertype", -ENODATA, EAI_NODATA, "name server 127.0.0.5 has no address" },
 		{ "badlength", -EIO, EAI_FAIL, "name server 127.0.0.5 sent a malformed answer" },
 		{ "junk", 0, 0, "" },
+	}, silent[] = {
+		{ "silent", -ETIMEDOUT, EAI_AGAIN, "name server 127.0.0.5 did not answer in time" },
+		{ "wrongid", -ETIMEDOUT, EAI_AGAIN, "name server 127.0.0.5 did not answer in time" },
+		{ "wrongname", -ETIMEDOUT, EAI_AGAIN, "name server 127.0.0.5 did not answer in time" },
+		{ "garbage", -ETIMEDOUT, EAI_AGAIN, "name server 127.0.0.5 did not answer in time" },
+		{ "short", -ETIMEDOUT, EAI_AGAIN, "name server 127.0.0.5 did not answer in time" },
+		{ "echo", -ETIMEDOUT, EAI_AGAIN, "name server 127.0.0.5 did not answer in time" },
+		{ "elsewhere", -ETIMEDOUT, EAI_AGAIN, "name server 127.0.0.5 did not answer in time" },
 		{ "noquestion", -ETIMEDOUT, EAI_AGAIN, "name server 127.0.0.5 did not answer in time" },
 	};
-	enum { ROWS = sizeof(rows) / sizeof(*rows) };
-	struct outcome *o = outcomes(ROWS);
-	char name[64];
 
 	(void)state;
-	for (int i = 0; i < ROWS; i++) {
-		snprintf(name, sizeof(name), "%s.liar.test", rows[i].name);
-		asker_start(&o[i], name, AF_UNSPEC);
-	}
-	for (int i = 0; i < ROWS; i++) {
-		asker_wait(&o[i], 10000);
-		if (o[i].status != rows[i].status || o[i].code != rows[i].code || !strstr(o[i].why, rows[i].why))
-			print_error("%s: %d, %d, \"%s\"\n", rows[i].name, o[i].status, o[i].code, o[i].why);
-		assert_true(o[i].done);
-		assert_int_equal(o[i].status, rows[i].status);
-		assert_int_equal(o[i].code, rows[i].code);
-		assert_non_null(strstr(o[i].why, rows[i].why));
-	}
-	free(o);
+	asker_write("/etc/resolv.conf", PATIENT);
+	ask_rows(answered, sizeof(answered) / sizeof(*answered));
+	asker_write("/etc/resolv.conf", AS_BEFORE);
+	ask_rows(silent, sizeof(silent) / sizeof(*silent));
 }
 
 static void test_source_one_family_silent_gives_the_other_a_second_later(void **state)
 {
-	struct outcome *o = outcomes(3);
+	struct outcome *o = outcomes(4);
 
 	(void)state;
 	asker_start(&o[0], "four-silent.liar.test", AF_UNSPEC);
 	asker_start(&o[1], "six-silent.liar.test", AF_UNSPEC);
-	asker_wait(&o[2], 300);
-	assert_true(asker_partial(&o[1], &o[2]));
+	asker_start(&o[3], "silent-both.liar.test", AF_UNSPEC);
+	while (!asker_partial(&o[1], &o[2]) && !o[1].done)
+		asker_turn(10);
 	assert_string_equal(o[2].text, "six-silent.liar.test 2001:db8::5");
 	assert_int_equal(o[2].missing, AF_INET);
 	assert_false(o[1].done);
-	asker_wait(&o[0], 5000);
-	asker_wait(&o[1], 5000);
+	/* As long as a server that says nothing at all is waited for. */
+	asker_wait(&o[3], 5000);
+	assert_int_equal(o[3].status, -ETIMEDOUT);
+	assert_true(o[0].done && o[1].done);
 	assert_string_equal(o[0].text, "four-silent.liar.test 192.0.2.5");
 	assert_string_equal(o[1].text, "six-silent.liar.test 2001:db8::5");
-	assert_in_range(o[0].took_ms, 900, 1500);
-	assert_in_range(o[1].took_ms, 900, 1500);
+	assert_true(o[0].took_ms >= 900 && o[1].took_ms >= 900);
 	assert_int_equal(o[0].ttl, 0);
 	assert_int_equal(o[0].missing, AF_INET6);
 	free(o);
@@ -127,20 +145,23 @@ static void cancel_many(struct outcome *o, unsigned count)
 			asker_cancel(&o[i]);
 }
 
-/* F34: 100 silent names and a fast one: it takes under 10 ms; in the best of five, since the machine may be busy. */
+static double fast_name_ms(void *arg)
+{
+	struct outcome *fast = arg;
+
+	asker_ask(fast, "live-f34.liar.test", AF_UNSPEC);
+	assert_int_equal(fast->status, 0);
+	return (double)fast->took_ms;
+}
+
+/* F34: 100 silent names and a fast one: it takes under 10 ms. */
 static void test_f34_source_hundred_silent_names_do_not_hold_up_a_fast_one(void **state)
 {
 	struct outcome *o = outcomes(101);
-	uint64_t best = UINT64_MAX;
 
 	(void)state;
 	start_many(o, 100, "silent-%u.liar.test");
-	for (int i = 0; i < 5; i++) {
-		asker_ask(&o[100], "live-f34.liar.test", AF_UNSPEC);
-		assert_int_equal(o[100].status, 0);
-		best = o[100].took_ms < best ? o[100].took_ms : best;
-	}
-	assert_in_range(best, 0, 10 * SLOW);
+	assert_true(least(fast_name_ms, &o[100], 10 * SLOW) <= 10 * SLOW);
 	cancel_many(o, 100);
 	free(o);
 }
@@ -182,12 +203,13 @@ static void test_source_more_silent_names_than_all_channels_hold_all_end(void **
 	free(o);
 }
 
-static void test_source_cancelled_names_give_their_places_up(void **state)
+static double name_after_cancelled_ms(void *arg)
 {
 	enum { MANY = 3000 };
 	struct outcome *o = outcomes(MANY + 1);
+	double ms;
 
-	(void)state;
+	(void)arg;
 	start_many(o, MANY, "silent-%u.liar.test");
 	for (int i = 0; i < 20; i++)
 		asker_turn(10);
@@ -195,8 +217,15 @@ static void test_source_cancelled_names_give_their_places_up(void **state)
 	asker_start(&o[MANY], "live-after.liar.test", AF_UNSPEC);
 	asker_wait(&o[MANY], 5000);
 	assert_int_equal(o[MANY].status, 0);
-	assert_in_range(o[MANY].took_ms, 0, 50 * SLOW);
+	ms = (double)o[MANY].took_ms;
 	free(o);
+	return ms;
+}
+
+static void test_source_cancelled_names_give_their_places_up(void **state)
+{
+	(void)state;
+	assert_true(least(name_after_cancelled_ms, NULL, 50 * SLOW) <= 50 * SLOW);
 }
 
 /* Late answers, to questions whose lookups are gone, touch nothing. */
@@ -217,25 +246,30 @@ static void test_source_answers_after_cancel_are_dropped(void **state)
 	free(o);
 }
 
-/* F35: closing with hundreds of names in flight, at once. */
-static void test_f35_source_closed_in_mid_lookup_returns_at_once(void **state)
+static double close_ms(void *arg)
 {
 	struct outcome *o = outcomes(500);
 	uint64_t before;
 
-	(void)state;
+	(void)arg;
 	start_many(o, 500, "silent-%u.liar.test");
 	for (int i = 0; i < 5; i++)
 		asker_turn(10);
 	before = asker_now_ms();
 	asker_close();
-	assert_in_range(asker_now_ms() - before, 0, 50 * SLOW);
+	before = asker_now_ms() - before;
 	free(o);
 	asker_open();
+	return (double)before;
 }
 
-#define BY_TCP "nameserver 127.0.0.5\noptions timeout:10 attempts:1 use-vc\n"
-#define AS_BEFORE "nameserver 127.0.0.5\noptions timeout:1 attempts:1\n"
+/* F35: closing with hundreds of names in flight, at once. */
+static void test_f35_source_closed_in_mid_lookup_returns_at_once(void **state)
+{
+	(void)state;
+	assert_true(least(close_ms, NULL, 50 * SLOW) <= 50 * SLOW);
+}
+
 
 /* What the server hangs up on isn't there any more when it does: whoever else is on that connection is asked again. */
 static void test_source_connection_that_ends_for_a_cancelled_name_fails_no_other(void **state)
