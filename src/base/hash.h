@@ -7,7 +7,3 @@
 
 /* With a random key of this process, so that nobody can choose names that all fall into one bucket. Any thread. */
 unsigned rcm_hash(const void *bytes, size_t len);
-
-/* SipHash itself; for rcm_hash(), and for tests by the vectors of its paper. Pure. */
-uint64_t rcm_hash_with(const uint8_t with[16], unsigned word_rounds, unsigned end_rounds,
-		       const void *bytes, size_t len);

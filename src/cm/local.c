@@ -7,11 +7,11 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "base/clock.h"
 #include "base/err.h"
 #include "base/limits.h"
+#include "base/random.h"
 #include "base/sysfs.h"
 #include "cm/id.h"
 #include "cm/kernel.h"
@@ -103,8 +103,7 @@ static uint16_t ephemeral_port(void)
 {
 	uint64_t random;
 
-	if (getrandom(&random, sizeof(random), GRND_NONBLOCK) != sizeof(random))
-		random = rcm_clock_now();	/* early after boot */
+	rcm_random_fill(&random, sizeof(random));
 	return (uint16_t)(32768 + random % (60999 - 32768 + 1));
 }
 

@@ -15,8 +15,7 @@ enum { RECEIVE_BUFFER = 1 << 20 };	/* a window full of answers, and more */
 int rcm_carried_register(struct rcm_carry *carry, struct rcm_carried **table, struct rcm_carried *carried)
 {
 	do {
-		if (rcm_random_take(&carry->random, &carried->id))
-			return -ENOKEY;
+		carried->id = rcm_random_take(&carry->random);
 	} while (rcm_carried_find(*table, carried->id));
 	HASH_ADD_BYHASHVALUE(hh, *table, id, sizeof(carried->id), carried->id, carried);
 	return carried->hh.tbl ? 0 : -ENOMEM;

@@ -47,7 +47,7 @@ struct rcm_carry {
 	uint64_t dropped;		/* messages that answered nothing */
 };
 
-/* Gives it an id that is free in table, and puts it in: 0, -ENOMEM, or -ENOKEY: there are no random numbers. */
+/* Gives it an id that is free in table, and puts it in: 0 or -ENOMEM. */
 int rcm_carried_register(struct rcm_carry *carry, struct rcm_carried **table, struct rcm_carried *carried);
 
 struct rcm_carried *rcm_carried_find(struct rcm_carried *table, uint16_t id);

@@ -27,7 +27,6 @@ static const struct {
 	[RCM_DNS_CUT_UNREACHABLE] = { -EAGAIN, EAI_AGAIN, "sent a truncated answer, and can't be reached by TCP" },
 	[RCM_DNS_CUT_TIMEOUT] = { -ETIMEDOUT, EAI_AGAIN, "sent a truncated answer, and none by TCP in time" },
 	[RCM_DNS_NOFILE] = { -EMFILE, EAI_SYSTEM, "was not asked: out of file descriptors" },
-	[RCM_DNS_NORANDOM] = { -EIO, EAI_SYSTEM, "was not asked: no random numbers to be had" },
 	[RCM_DNS_NOMEM] = { -ENOMEM, EAI_MEMORY, "was not asked: out of memory" },
 	[RCM_DNS_DECLINED] = { -ENOENT, EAI_NONAME, "says that the service is decidedly not available there" },
 	[RCM_DNS_FOUND] = { 0, 0, "answered" },

@@ -29,7 +29,6 @@ enum rcm_dns_verdict {
 	RCM_DNS_FOUND,
 	RCM_DNS_NOMEM,
 	RCM_DNS_NOFILE,			/* no descriptor for a socket */
-	RCM_DNS_NORANDOM,		/* no random number to protect a question with */
 	RCM_DNS_VERDICTS		/* how many there are */
 };
 

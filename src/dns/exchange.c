@@ -154,8 +154,6 @@ static enum rcm_dns_verdict exchange_verdict_of_errno(int error, bool cut)
 	case -EMFILE:
 	case -ENFILE:
 		return RCM_DNS_NOFILE;
-	case -ENOKEY:
-		return RCM_DNS_NORANDOM;
 	default:
 		return cut ? RCM_DNS_CUT_UNREACHABLE : RCM_DNS_UNREACHABLE;
 	}

@@ -10,5 +10,4 @@ struct rcm_random {
 	uint16_t stock[256];
 };
 
-/* 0 or -errno: the kernel gives none, or not yet. There is no weaker source instead. */
-int rcm_random_take(struct rcm_random *random, uint16_t *ret_number);
+uint16_t rcm_random_take(struct rcm_random *random);

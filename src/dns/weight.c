@@ -3,16 +3,14 @@
 #include "dns/weight.h"
 
 #include <stdlib.h>
-#include <sys/random.h>
 
-#include "base/clock.h"
+#include "base/random.h"
 
 struct rcm_dice rcm_dice_new(void)
 {
 	struct rcm_dice dice;
 
-	if (getrandom(&dice.state, sizeof(dice.state), GRND_NONBLOCK) != sizeof(dice.state))
-		dice.state = rcm_clock_now();
+	rcm_random_fill(&dice.state, sizeof(dice.state));
 	return dice;
 }
 

@@ -9,7 +9,7 @@ struct rcm_dice {
 	uint64_t state;
 };
 
-/* By chance; where the kernel has no random numbers yet, by the clock. */
+/* By chance. */
 struct rcm_dice rcm_dice_new(void);
 
 /* A number from 0 to most, each as likely as any other. */

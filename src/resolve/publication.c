@@ -3,23 +3,13 @@
 #include "resolve/publication.h"
 
 #include <stdlib.h>
-#include <sys/random.h>
 
 #include "base/container.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "base/random.h"
 
 static atomic_uint publications;
-
-/* Early after boot there may be no chance to be had. */
-static void chance_fill(void *to, size_t len)
-{
-	uint64_t now = rcm_clock_now();
-
-	if (getrandom(to, len, GRND_NONBLOCK) != (ssize_t)len)
-		for (size_t i = 0; i < len; i++)
-			((uint8_t *)to)[i] = (uint8_t)(now >> i % 8 * 8 | 1);
-}
 
 static struct rcm_publication *publication_of(struct rcm_published *published)
 {
@@ -52,7 +42,7 @@ static uint64_t publisher_chance(struct rcm_publisher *publisher)
 	uint64_t chance;
 
 	(void)publisher;
-	chance_fill(&chance, sizeof(chance));
+	rcm_random_fill(&chance, sizeof(chance));
 	return chance;
 }
 
@@ -121,7 +111,7 @@ int rcm_publication_new(const struct rcm_service_offer *offer, struct rcm_public
 		return -ENOMEM;
 	}
 	publication->published.registration.offer = *offer;
-	chance_fill(publication->published.registration.key, sizeof(publication->published.registration.key));
+	rcm_random_fill(publication->published.registration.key, sizeof(publication->published.registration.key));
 	publication->published.tell = publication_told;
 	publication->published.over = publication_over;
 	publication->start.run = publication_start;

@@ -2,17 +2,15 @@
 /* How long an SA takes for an answer. */
 #include "sa/pace.h"
 
-#include <sys/random.h>
-
 #include "base/clock.h"
+#include "base/random.h"
 
 #define SAYS_MAX_NS (4 * RCM_NS_PER_S)
 
 void rcm_pace_init(struct rcm_pace *pace)
 {
 	*pace = (struct rcm_pace){ 0 };
-	if (getrandom(&pace->random, sizeof(pace->random), GRND_NONBLOCK) != sizeof(pace->random))
-		pace->random = rcm_clock_now();
+	rcm_random_fill(&pace->random, sizeof(pace->random));
 	pace->random |= 1;
 }
 

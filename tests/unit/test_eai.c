@@ -34,7 +34,6 @@ static void test_verdict_codes_are_those_of_the_contract(void **state)
 	assert_int_equal(rcm_verdict_errno(RCM_DNS_NOMEM), -ENOMEM);
 	assert_int_equal(rcm_verdict_errno(RCM_DNS_NOFILE), -EMFILE);
 	assert_int_equal(rcm_verdict_eai(RCM_DNS_NOFILE), EAI_SYSTEM);
-	assert_int_equal(rcm_verdict_errno(RCM_DNS_NORANDOM), -EIO);
 	assert_int_equal(rcm_verdict_errno(RCM_DNS_LAME), -EIO);
 	assert_int_equal(rcm_verdict_errno(RCM_DNS_OTHER_RCODE), -EIO);
 }
@@ -44,8 +43,7 @@ static void test_verdict_order_puts_our_own_failures_first_then_found_and_no_suc
 {
 	(void)state;
 	for (int v = 0; v < RCM_DNS_VERDICTS; v++) {
-		assert_int_equal(rcm_verdict_is_ours(v), v == RCM_DNS_NOMEM || v == RCM_DNS_NOFILE ||
-				 v == RCM_DNS_NORANDOM);
+		assert_int_equal(rcm_verdict_is_ours(v), v == RCM_DNS_NOMEM || v == RCM_DNS_NOFILE);
 		assert_true(v <= RCM_DNS_FOUND || rcm_verdict_is_ours(v));
 	}
 	assert_true(RCM_DNS_NXDOMAIN < RCM_DNS_NODATA);
@@ -57,7 +55,7 @@ static void test_verdict_order_puts_our_own_failures_first_then_found_and_no_suc
 static void test_verdict_spoken_ones_are_those_of_a_server(void **state)
 {
 	static const enum rcm_dns_verdict silent[] = { RCM_DNS_UNREACHABLE, RCM_DNS_TIMEOUT, RCM_DNS_NOMEM,
-						       RCM_DNS_NOFILE, RCM_DNS_NORANDOM };
+						       RCM_DNS_NOFILE };
 	static const enum rcm_dns_verdict spoken[] = { RCM_DNS_NXDOMAIN, RCM_DNS_NODATA, RCM_DNS_SERVFAIL, RCM_DNS_LAME,
 						       RCM_DNS_MALFORMED, RCM_DNS_CUT_TIMEOUT, RCM_DNS_FOUND };
 

@@ -12,7 +12,7 @@
 #include "test.h"
 
 /* Nothing is asked any further where this process could not ask. */
-static void test_names_without_memory_descriptors_or_random_numbers_end(void **state)
+static void test_names_without_memory_or_descriptors_end(void **state)
 {
 	static const struct {
 		enum rcm_dns_verdict verdict;
@@ -21,7 +21,6 @@ static void test_names_without_memory_descriptors_or_random_numbers_end(void **s
 	} rows[] = {
 		{ RCM_DNS_NOMEM, -ENOMEM, EAI_MEMORY, "out of memory" },
 		{ RCM_DNS_NOFILE, -EMFILE, EAI_SYSTEM, "out of file descriptors" },
-		{ RCM_DNS_NORANDOM, -EIO, EAI_SYSTEM, "no random numbers to be had" },
 	};
 	struct result r;
 
@@ -141,7 +140,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_names_failed_one_leaves_a_line_in_the_log),	/* before any other logs */
-		NAMES_TEST(test_names_without_memory_descriptors_or_random_numbers_end),
+		NAMES_TEST(test_names_without_memory_or_descriptors_end),
 		NAMES_TEST(test_names_text_names_who_said_so_or_all_who_were_asked),
 		NAMES_TEST(test_names_that_no_host_can_have_are_not_asked_about),
 		NAMES_TEST(test_names_too_long_are_refused),

@@ -1,12 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Numbers that nobody can guess, where the kernel has none, or few. */
-#include "dns/random.h"
+/* Numbers of chance, where the kernel has none, or few. */
+#include "base/random.h"
 
 #include <errno.h>
 #include <limits.h>
+#include <stdio.h>
 #include <sys/random.h>
+#include <sys/wait.h>
 
+#include "base/siphash.h"
+#include "dns/random.h"
+#include "sandbox.h"
 #include "test.h"
+#include "asleep.h"
+
+enum { MANY = 64 };
 
 static unsigned calls;
 static ssize_t most;		/* bytes of a call; < 0: -errno */
@@ -26,58 +34,105 @@ ssize_t __wrap_getrandom(void *bytes, size_t len, unsigned flags)
 	return __real_getrandom(bytes, len < (size_t)most ? len : (size_t)most, flags);
 }
 
-static void test_random_without_any_is_an_error_until_there_are_some(void **state)
+/* The example of the paper, appendix A: SipHash-2-4 of 15 bytes. */
+static void test_siphash_with_a_known_key_is_that_of_the_paper(void **state)
 {
-	struct rcm_random random = { 0 };
-	uint16_t number;
+	uint8_t key[16], bytes[15];
 
 	(void)state;
-	most = -EAGAIN;
-	assert_int_equal(rcm_random_take(&random, &number), -EAGAIN);
-	most = -ENOSYS;
-	assert_int_equal(rcm_random_take(&random, &number), -ENOSYS);
-	most = 0;
-	assert_int_equal(rcm_random_take(&random, &number), -EIO);
-	/* Half a number is none. */
-	most = 1;
-	assert_int_equal(rcm_random_take(&random, &number), -EIO);
-	most = 2;
-	assert_int_equal(rcm_random_take(&random, &number), 0);
+	for (uint8_t i = 0; i < 16; i++)
+		key[i] = i;
+	for (uint8_t i = 0; i < 15; i++)
+		bytes[i] = i;
+	assert_true(rcm_siphash(key, 2, 4, bytes, sizeof(bytes)) == 0xa129ca6149be45e5);
 }
 
-static void test_random_hands_out_what_came_and_no_more(void **state)
+/* No two alike, and none that was left as it was. */
+static bool are_all_different(void)
 {
-	struct rcm_random random = { 0 };
-	uint16_t number;
+	uint64_t words[MANY][3];
+
+	for (int i = 0; i < MANY; i++) {
+		memset(words[i], 0, sizeof(words[i]));
+		rcm_random_fill(words[i], sizeof(words[i]));
+		for (int j = 0; j < 3 * i + 3; j++)
+			for (int k = 0; k < j; k++)
+				if (words[j / 3][j % 3] == words[k / 3][k % 3] || !words[j / 3][j % 3])
+					return false;
+	}
+	return true;
+}
+
+static void test_random_that_the_kernel_has_not_or_not_enough_of_is_had_all_the_same(void **state)
+{
+	static const ssize_t rows[] = { SSIZE_MAX, -EAGAIN, -ENOSYS, -EPERM, 0, 1, 23 };
 
 	(void)state;
-	most = 7;
-	calls = 0;
-	for (int i = 0; i < 3; i++)
-		assert_int_equal(rcm_random_take(&random, &number), 0);
-	assert_int_equal(calls, 1);
-	assert_int_equal(rcm_random_take(&random, &number), 0);
-	assert_int_equal(calls, 2);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		most = rows[i];
+		errno = ENOENT;
+		assert_true(are_all_different());
+		assert_int_equal(errno, ENOENT);
+	}
+}
+
+/* Nor /dev/urandom, as in a sandbox without /dev; and a child doesn't get its parent's. */
+static void test_random_without_any_source_differs_in_each_call_and_process(void **state)
+{
+	uint64_t own = 0, theirs = 0;
+	int status = -1, ends[2];
+	pid_t pid;
+
+	(void)state;
+	if (emulated())
+		skip();
+	most = -EAGAIN;
+	assert_int_equal(pipe(ends), 0);
+	fflush(NULL);
+	pid = fork();
+	if (!pid) {
+		if (!sandbox_enter(SYS_openat, SANDBOX_ANY, SANDBOX_REFUSES, EACCES))
+			_exit(1);
+		if (!are_all_different())
+			_exit(2);
+		pid = fork();
+		rcm_random_fill(&own, sizeof(own));
+		if (!pid)
+			_exit(write(ends[1], &own, sizeof(own)) != sizeof(own));
+		wait(&status);
+		_exit(read(ends[0], &theirs, sizeof(theirs)) != sizeof(theirs) || own == theirs ? 3 : 0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	close(ends[0]);
+	close(ends[1]);
 }
 
 static void test_random_of_many_calls_the_system_once(void **state)
 {
 	struct rcm_random random = { 0 };
-	uint16_t number;
+	unsigned same = 0;
+	uint16_t last = 0;
 
 	(void)state;
 	most = SSIZE_MAX;
 	calls = 0;
-	for (size_t i = 0; i < sizeof(random.stock) / sizeof(*random.stock); i++)
-		assert_int_equal(rcm_random_take(&random, &number), 0);
+	for (size_t i = 0; i < sizeof(random.stock) / sizeof(*random.stock); i++) {
+		uint16_t number = rcm_random_take(&random);
+
+		same += number == last;
+		last = number;
+	}
 	assert_int_equal(calls, 1);
+	assert_true(same < 8);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_random_without_any_is_an_error_until_there_are_some),
-		cmocka_unit_test(test_random_hands_out_what_came_and_no_more),
+		cmocka_unit_test(test_siphash_with_a_known_key_is_that_of_the_paper),
+		cmocka_unit_test(test_random_that_the_kernel_has_not_or_not_enough_of_is_had_all_the_same),
+		cmocka_unit_test(test_random_without_any_source_differs_in_each_call_and_process),
 		cmocka_unit_test(test_random_of_many_calls_the_system_once),
 	};
 
