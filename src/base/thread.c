@@ -41,7 +41,22 @@ static size_t stack_with_tls(size_t stack)
 	return stack;
 }
 
-/* All of it is done by the creator: a thread that inherits a busy processor may never come to do it. */
+/* Sandboxes kill who sets a policy or processors (systemd's ~@resources), but not who asks for them. */
+static bool thread_is_ordinary(void)
+{
+	return sched_getscheduler(0) == SCHED_OTHER;
+}
+
+static bool thread_has_all_processors(void)
+{
+	cpu_set_t own[sizeof(processors) / sizeof(*processors)] = { 0 };
+
+	return !processors_known ||
+	       (!sched_getaffinity(0, sizeof(own), own) && CPU_EQUAL_S(sizeof(own), own, processors));
+}
+
+/* All of it is done by the creator: a thread that inherits a busy processor may never come to do it. What the new one
+ * has from it as it should be isn't set. */
 static int thread_create(pthread_t *ret_thread, size_t stack, bool own_scheduling, void *(*fn)(void *), void *arg)
 {
 	pthread_attr_t attr;
@@ -52,14 +67,14 @@ static int thread_create(pthread_t *ret_thread, size_t stack, bool own_schedulin
 		return -ret;
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
 	pthread_attr_setstacksize(&attr, stack_with_tls(stack));
-	if (own_scheduling) {
+	if (own_scheduling && !thread_is_ordinary()) {
 		pthread_attr_setinheritsched(&attr, PTHREAD_EXPLICIT_SCHED);
 		pthread_attr_setschedpolicy(&attr, SCHED_OTHER);
 		/* Without this glibc takes the creator's priority, which the kernel refuses for SCHED_OTHER. */
 		pthread_attr_setschedparam(&attr, &(struct sched_param){ 0 });
-		if (processors_known)
-			pthread_attr_setaffinity_np(&attr, sizeof(processors), processors);
 	}
+	if (own_scheduling && !thread_has_all_processors())
+		pthread_attr_setaffinity_np(&attr, sizeof(processors), processors);
 	ret = pthread_create(ret_thread, &attr, fn, arg);
 	pthread_attr_destroy(&attr);
 	return -ret;

@@ -108,6 +108,19 @@ static void refuse_bind(void)
 	need(sandbox_enter(SYS_bind, SANDBOX_ANY, SANDBOX_REFUSES, EPERM));
 }
 
+/* As early in a boot. */
+static void refuse_random(void)
+{
+	need(sandbox_enter(SYS_getrandom, SANDBOX_ANY, SANDBOX_REFUSES, EAGAIN));
+}
+
+/* As systemd's SystemCallFilter=~@resources does, by default: whoever makes such a call is killed. */
+static void forbid_resources(void)
+{
+	need(sandbox_enter(SYS_sched_setaffinity, SANDBOX_ANY, SANDBOX_KILLS, 0) &&
+	     sandbox_enter(SYS_sched_setscheduler, SANDBOX_ANY, SANDBOX_KILLS, 0));
+}
+
 static const struct {
 	const char *what;
 	void (*take)(void);
@@ -123,6 +136,8 @@ static const struct {
 	{ "descriptors (`RLIMIT_NOFILE` 8)", limit_descriptors },
 	{ "netlink (a sandbox refuses `AF_NETLINK`)", refuse_netlink },
 	{ "`bind()` (a sandbox refuses it)", refuse_bind },
+	{ "random numbers (`getrandom()` has none yet)", refuse_random },
+	{ "setting a scheduler (a sandbox kills who does)", forbid_resources },
 };
 
 /* ---- What becomes of names ---- */
