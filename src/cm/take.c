@@ -149,6 +149,14 @@ static void take_put_back_aside_locked(struct rcm_channel *channel) RCM_REQUIRES
 	}
 }
 
+static void reader_file_locked(struct rcm_channel *channel, struct rcm_reader *reader) RCM_REQUIRES(channel->lock)
+{
+	rcm_lock_assert_held(&channel->lock);
+	if (reader->read)
+		take_file_locked(channel, reader->read);
+	reader->read = NULL;
+}
+
 static void reader_use_locked(struct rcm_channel *channel, struct rcm_reader *reader) RCM_REQUIRES(channel->lock)
 {
 	rcm_lock_assert_held(&channel->lock);
@@ -163,8 +171,7 @@ static void reader_end_locked(struct rcm_channel *channel, struct rcm_reader *re
 	if (reader->uses)
 		rcm_channel_leave_locked(channel);
 	reader->uses = false;
-	if (!TAILQ_EMPTY(&channel->aside))
-		take_put_back_aside_locked(channel);
+	take_put_back_aside_locked(channel);
 }
 
 /* By a user of the channel, which it is no more. */
@@ -181,20 +188,20 @@ static void take_discard_nobodys(struct rcm_channel *channel)
 	rcm_lock_release(&channel->lock);
 }
 
-int rcm_reader_take(struct rcm_reader *reader, struct rcm_event **ret_event)
+/* reader: who takes, for types of its own; or NULL, and nothing is asked about it. */
+__attribute__((always_inline)) static inline
+int take_in(struct rcm_channel *channel, uint32_t types, struct rcm_reader *reader, struct rcm_event **ret_event)
 {
-	struct rcm_channel *channel = reader->channel;
 	bool found_nobodys;
 	int ret;
 
 	rcm_lock_acquire(&channel->lock);
-	if (reader->read)
-		take_file_locked(channel, reader->read);
-	reader->read = NULL;
-	ret = take_locked(channel, reader->types, ret_event);
-	if (ret == -EAGAIN)
+	if (reader)
+		reader_file_locked(channel, reader);
+	ret = take_locked(channel, types, ret_event);
+	if (reader && ret == -EAGAIN)
 		reader_use_locked(channel, reader);
-	else
+	else if (reader)
 		reader_end_locked(channel, reader);
 	found_nobodys = !TAILQ_EMPTY(&channel->nobodys);
 	if (found_nobodys)
@@ -204,6 +211,29 @@ int rcm_reader_take(struct rcm_reader *reader, struct rcm_event **ret_event)
 	if (found_nobodys)
 		take_discard_nobodys(channel);
 	return ret;
+}
+
+int rcm_channel_take(struct rcm_channel *channel, struct rcm_event **ret_event)
+{
+	return take_in(channel, RCM_EVENTS_ALL, NULL, ret_event);
+}
+
+int rcm_reader_take(struct rcm_reader *reader, struct rcm_event **ret_event)
+{
+	return take_in(reader->channel, reader->types, reader, ret_event);
+}
+
+int rcm_reader_begin(struct rcm_reader *reader)
+{
+	struct rcm_channel *channel = reader->channel;
+	bool closing;
+
+	rcm_lock_acquire(&channel->lock);
+	closing = channel->closing;
+	if (!closing)
+		reader_use_locked(channel, reader);
+	rcm_lock_release(&channel->lock);
+	return closing ? -ECANCELED : -EAGAIN;
 }
 
 void rcm_reader_end(void *arg)

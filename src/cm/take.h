@@ -12,13 +12,16 @@ struct rcm_reader {
 	struct rcm_kernel_event *read;		/* of a bare channel, for its queue; NULL: none */
 };
 
-/*
- * Takes the next event of its types in one look, counted on its id but not completed; those before it are passed over.
- * 0; -EAGAIN where none is due: the reader uses the channel until it takes one or ends, may wait on the descriptors,
- * and what was passed over stays aside meanwhile; -ECANCELED where the channel was stopped; what GET_EVENT said. A
- * channel that was destroyed lately is one that was stopped.
- */
+/* Takes the next event in one look, counted on its id but not completed. 0, -EAGAIN where none is due, -ECANCELED where
+ * the channel was stopped, or destroyed lately; what GET_EVENT said. */
+int rcm_channel_take(struct rcm_channel *channel, struct rcm_event **ret_event);
+
+/* The same for a reader, of its types; those before it are passed over. -EAGAIN: the reader uses the channel until it
+ * takes one or ends, may wait on the descriptors, and what was passed over stays aside meanwhile. */
 int rcm_reader_take(struct rcm_reader *reader, struct rcm_event **ret_event);
+
+/* The same where nothing was due a moment ago: without a look, since what came meanwhile shows. -EAGAIN, -ECANCELED. */
+int rcm_reader_begin(struct rcm_reader *reader);
 
 /* Ends one that was to wait; any other: nothing. For pthread_cleanup_push(3), too. */
 void rcm_reader_end(void *reader);

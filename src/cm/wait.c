@@ -82,12 +82,11 @@ static bool wait_delivers(struct rcm_event *event)
 	return !ret;
 }
 
-/* Whoever stops the channel after this look changes what was before it. */
-static int wait_look(struct wait *wait, struct rcm_event **ret_event)
+/* Before each look whether the channel was stopped: whoever stops it later changes what was then. */
+static void wait_before_look(struct wait *wait)
 {
 	if (wait->reader.channel->for_sync)
 		rcm_rouse_look(&wait->rouse);
-	return rcm_reader_take(&wait->reader, ret_event);
 }
 
 /* Until deliver() agrees. */
@@ -96,7 +95,8 @@ static int wait_take(struct wait *wait, struct rcm_event **ret_event)
 	int ret;
 
 	do {
-		ret = wait_look(wait, ret_event);
+		wait_before_look(wait);
+		ret = rcm_reader_take(&wait->reader, ret_event);
 	} while (!ret && !wait_delivers(*ret_event));
 	return ret;
 }
@@ -180,20 +180,33 @@ static struct wait wait_for(struct rcm_channel *channel, uint32_t types, int can
 	};
 }
 
-/* What is there and complete is taken without a hold on cancellation: nothing on the way is a cancellation point. */
-int rcm_channel_get(struct rcm_channel *channel, struct rcm_event **ret_event)
+/* Apart from what most calls do, which saves no registers for it. */
+__attribute__((noinline))
+static int wait_after_look(struct rcm_channel *channel, int looked, struct rcm_event **ret_event)
 {
-	struct wait wait = wait_for(channel, RCM_EVENTS_ALL, PTHREAD_CANCEL_ENABLE);
-	int ret = wait_look(&wait, ret_event);
+	struct wait wait = wait_for(channel, RCM_EVENTS_ALL, PTHREAD_CANCEL_DISABLE);
+	int ret = looked;
 
-	if (ret ? ret != -EAGAIN : !(*ret_event)->ops->deliver)
-		return ret;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &wait.cancel_state);
-	if (!ret && !wait_delivers(*ret_event))
+	if (ret) {
+		wait_before_look(&wait);
+		ret = rcm_reader_begin(&wait.reader);
+	} else if (!wait_delivers(*ret_event)) {
 		ret = wait_take(&wait, ret_event);
+	}
 	ret = wait_get(&wait, wait_due, ret, ret_event);
 	pthread_setcancelstate(wait.cancel_state, NULL);
 	return ret;
+}
+
+/* What is there and complete is taken without a hold on cancellation: nothing on the way is a cancellation point. */
+int rcm_channel_get(struct rcm_channel *channel, struct rcm_event **ret_event)
+{
+	int ret = rcm_channel_take(channel, ret_event);
+
+	if (ret ? ret != -EAGAIN : !(*ret_event)->ops->deliver)
+		return ret;
+	return wait_after_look(channel, ret, ret_event);
 }
 
 int rcm_channel_get_held(struct rcm_channel *channel, int cancel_state, struct rcm_event **ret_event)

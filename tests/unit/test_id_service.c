@@ -284,13 +284,12 @@ static void test_service_unregistered_with_an_event_taken_is_freed_by_its_ack(vo
 /* Between the look at the queue and the delivery. */
 static void test_service_unregistered_while_its_event_is_being_taken_is_for_nobody(void **state)
 {
-	struct rcm_reader reader = { .channel = channel, .types = RCM_EVENTS_ALL };
 	struct rcm_event *event;
 
 	(void)state;
 	start();
 	rcm_fake_engine_tell(0, "registered");
-	assert_int_equal(rcm_reader_take(&reader, &event), 0);
+	assert_int_equal(rcm_channel_take(channel, &event), 0);
 	assert_int_equal(rcm_service_unregister(id, registration), 0);
 	assert_int_equal(rcm_event_deliver(event), -ENOENT);
 	rcm_event_untake(event);
