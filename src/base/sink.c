@@ -20,22 +20,34 @@
 
 enum { HEAD = 128, FILE_MODE = 0600, DAY_S = 86400 };
 
-/* A program doesn't end because the reader of its lines does: the signal comes to this thread, and is taken from it. */
+/* What comes with a write that fails so, to the thread that writes; 0: nothing. */
+static int sink_signal_of(int error)
+{
+	return error == -EPIPE ? SIGPIPE : error == -EFBIG ? SIGXFSZ : 0;
+}
+
+/* A program doesn't end because the reader of its lines does, or because they are many (RLIMIT_FSIZE): the signal comes
+ * to this thread, and is taken from it. */
 static int sink_writev(int fd, const struct iovec *parts, int count)
 {
 	static const struct timespec at_once;
-	sigset_t broken_pipe, before, pending;
-	bool was_pending;
-	int ret;
+	sigset_t both, came, before, pending;
+	int ret, signal;
 
-	sigemptyset(&broken_pipe);
-	sigaddset(&broken_pipe, SIGPIPE);
-	was_pending = !sigpending(&pending) && sigismember(&pending, SIGPIPE);
-	pthread_sigmask(SIG_BLOCK, &broken_pipe, &before);
+	sigemptyset(&both);
+	sigaddset(&both, SIGPIPE);
+	sigaddset(&both, SIGXFSZ);
+	if (sigpending(&pending))
+		sigemptyset(&pending);
+	pthread_sigmask(SIG_BLOCK, &both, &before);
 	ret = writev(fd, parts, count) < 0 ? rcm_errno() : 0;
-	if (ret == -EPIPE && !was_pending)
-		while (sigtimedwait(&broken_pipe, NULL, &at_once) < 0 && errno == EINTR)
+	signal = sink_signal_of(ret);
+	if (signal && !sigismember(&pending, signal)) {
+		sigemptyset(&came);
+		sigaddset(&came, signal);
+		while (sigtimedwait(&came, NULL, &at_once) < 0 && errno == EINTR)
 			;
+	}
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return ret;
 }

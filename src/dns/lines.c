@@ -8,6 +8,8 @@
 
 #include "base/err.h"
 #include "base/limits.h"
+#include "base/log.h"
+#include "base/tell.h"
 
 enum { CHUNK = 4096 };
 
@@ -43,6 +45,18 @@ static int lines_read(FILE *file, size_t max, char **ret_text, size_t *ret_len)
 	return 0;
 }
 
+/* Goes on, as getaddrinfo() does; but nobody shall have to guess why a name of the file isn't found. */
+static int lines_are_missing(const char *path, int error)
+{
+	if (rcm_is_want(error))
+		return error;
+	if (error != -ENOENT && error != -ENOTDIR) {
+		rcm_error("%s can't be read, and counts as empty: %s", path, strerrordesc_np(-error));
+		rcm_tell(RCM_TELL_FILES, "%s can't be read, and counts as empty: %s", path, strerrordesc_np(-error));
+	}
+	return 0;
+}
+
 int rcm_lines_within(const char *path, size_t max, int (*take)(char *line, void *arg), void *arg)
 {
 	FILE *file = fopen(path, "re");
@@ -51,7 +65,7 @@ int rcm_lines_within(const char *path, size_t max, int (*take)(char *line, void 
 	int ret;
 
 	if (!file)
-		return errno == EMFILE || errno == ENFILE || errno == ENOMEM ? -errno : 0;
+		return lines_are_missing(path, rcm_errno());
 	ret = lines_read(file, max, &text, &len);
 	fclose(file);
 	if (ret)

@@ -2,10 +2,11 @@
 /* Questions that are sent by one system call. */
 #include "dns/packets.h"
 
+#include <errno.h>
 #include <netinet/udp.h>
 #include <string.h>
 
-#include "base/err.h"
+#include "dns/batch.h"
 
 /* A kernel that doesn't know UDP_SEGMENT would send as one datagram what is to be several. */
 bool rcm_packets_may_share(int fd, const union rcm_dns_address *to)
@@ -66,13 +67,13 @@ void rcm_packets_add(struct rcm_packets *packets, size_t len)
 
 int rcm_packets_send(struct rcm_packets *packets, int fd)
 {
-	int n = sendmmsg(fd, packets->headers, packets->count, MSG_NOSIGNAL | MSG_DONTWAIT), sent = 0;
+	int n = rcm_batch_send(fd, packets->headers, packets->count), sent = 0;
 
 	/* Told once, about what was sent before; if it still is so it is told again, to who reads. */
-	if (n < 0 && errno == ECONNREFUSED)
-		n = sendmmsg(fd, packets->headers, packets->count, MSG_NOSIGNAL | MSG_DONTWAIT);
+	if (n == -ECONNREFUSED)
+		n = rcm_batch_send(fd, packets->headers, packets->count);
 	if (n < 0)
-		return rcm_errno();
+		return n;
 	for (int i = 0; i < n; i++)
 		sent += packets->questions[i];
 	return sent;

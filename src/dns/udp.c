@@ -8,10 +8,10 @@
 #include <sys/socket.h>
 
 #include "base/container.h"
-#include "base/err.h"
 #include "base/fds.h"
 #include "base/limits.h"
 #include "base/log.h"
+#include "dns/batch.h"
 #include "dns/packets.h"
 
 enum {
@@ -121,9 +121,7 @@ static int udp_receive(struct rcm_udp_socket *socket, uint8_t *room)
 		iovs[i] = (struct iovec){ room + (size_t)i * RCM_MESSAGE_MAX, RCM_MESSAGE_MAX };
 		messages[i].msg_hdr = (struct msghdr){ .msg_iov = &iovs[i], .msg_iovlen = 1 };
 	}
-	n = recvmmsg(socket->fd, messages, RCM_CARRY_BATCH, MSG_DONTWAIT, NULL);
-	if (n < 0)
-		return rcm_errno();
+	n = rcm_batch_receive(socket->fd, messages, RCM_CARRY_BATCH);
 	for (int i = 0; i < n; i++)
 		udp_take(socket, iovs[i].iov_base, messages[i].msg_len);
 	return n;

@@ -121,6 +121,12 @@ static void forbid_resources(void)
 	     sandbox_enter(SYS_sched_setscheduler, SANDBOX_ANY, SANDBOX_KILLS, 0));
 }
 
+static void refuse_many_messages(void)
+{
+	need(sandbox_enter(SYS_recvmmsg, SANDBOX_ANY, SANDBOX_REFUSES, EPERM) &&
+	     sandbox_enter(SYS_sendmmsg, SANDBOX_ANY, SANDBOX_REFUSES, EPERM));
+}
+
 static const struct {
 	const char *what;
 	void (*take)(void);
@@ -137,6 +143,7 @@ static const struct {
 	{ "netlink (a sandbox refuses `AF_NETLINK`)", refuse_netlink },
 	{ "`bind()` (a sandbox refuses it)", refuse_bind },
 	{ "random numbers (`getrandom()` has none yet)", refuse_random },
+	{ "`recvmmsg()` and `sendmmsg()` (a sandbox refuses them)", refuse_many_messages },
 	{ "setting a scheduler (a sandbox kills who does)", forbid_resources },
 };
 

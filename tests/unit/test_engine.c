@@ -411,7 +411,9 @@ static int closing_child(bool timer)
 		return 2;
 	if (timer && (!rcm_asker_wait(&waiting) || waiting.outcome.status != -EBADF))
 		return 3;
-	if (rcm_asker_ask(&asker, &q))
+	/* One that comes while the engine is at work, and hasn't seen it, ends with the others. */
+	status = rcm_asker_ask(&asker, &q);
+	if (status && (status != -EBADF || rcm_asker_ask(&asker, &q)))
 		return 4;
 	if (!rcm_asker_wait(&waiting) || waiting.outcome.status != -EBADF || waiting.times != 1)
 		return 5;

@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/tell.h"
 #include "test.h"
 
 /* Where files may be large, the C library has it under another name. */
@@ -82,6 +83,29 @@ static void test_lines_of_a_file_that_can_not_be_opened_are_none_or_an_error(voi
 }
 
 /* C8: what could not be read is no end of the file. */
+static void take_step(const void *watcher, const struct rcm_tell_step *step)
+{
+	snprintf(*(char (*)[128])(uintptr_t)watcher, 128, "%s", step->text);
+}
+
+/* Else nobody knows why a name of the hosts file isn't found. */
+static void test_lines_of_a_file_that_may_not_be_read_are_none_and_it_is_told(void **state)
+{
+	char told[128] = "", text[64] = "";
+
+	(void)state;
+	assert_int_equal(rcm_tell_watch(take_step, told), 0);
+	open_errno = ENOENT;
+	assert_int_equal(rcm_lines_each("/etc/passwd", join, text), 0);
+	assert_string_equal(told, "");
+	open_errno = EACCES;
+	assert_int_equal(rcm_lines_each("/etc/passwd", join, text), 0);
+	open_errno = 0;
+	rcm_tell_watch(take_step, NULL);
+	assert_string_equal(text, "");
+	assert_string_equal(told, "/etc/passwd can't be read, and counts as empty: Permission denied");
+}
+
 static void test_lines_that_can_not_be_read_for_now_are_an_error(void **state)
 {
 	struct rlimit before, none;
@@ -117,6 +141,7 @@ int main(void)
 		cmocka_unit_test(test_lines_are_given_one_by_one_until_one_says_no),
 		cmocka_unit_test(test_lines_of_what_is_no_file_are_none),
 		cmocka_unit_test(test_lines_of_a_file_that_can_not_be_opened_are_none_or_an_error),
+		cmocka_unit_test(test_lines_of_a_file_that_may_not_be_read_are_none_and_it_is_told),
 		cmocka_unit_test(test_lines_that_can_not_be_read_for_now_are_an_error),
 		cmocka_unit_test(test_lines_of_a_file_without_an_end_are_too_many),
 	};

@@ -144,6 +144,25 @@ static void test_sink_whose_reader_has_gone_loses_the_line_and_no_process(void *
 	assert_false(sigismember(&pending, SIGPIPE));
 }
 
+static void test_sink_file_that_may_grow_no_more_loses_the_line_and_no_process(void **state)
+{
+	const struct rlimit none = { 0, RLIM_INFINITY };
+	struct rlimit before;
+	sigset_t pending;
+	int ret;
+
+	(void)state;
+	signal(SIGXFSZ, SIG_DFL);
+	assert_int_equal(rcm_sink_choose(path, &sink), 0);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0);
+	ret = put("one\n");
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+	assert_int_equal(ret, -EFBIG);
+	assert_int_equal(sigpending(&pending), 0);
+	assert_false(sigismember(&pending, SIGXFSZ));
+}
+
 /* logrotate moves it, and a new one is begun. */
 static void test_sink_file_that_was_moved_is_made_anew(void **state)
 {
@@ -278,6 +297,7 @@ int main(void)
 		SINK_TEST(test_sink_file_tells_the_time_as_it_is),
 		SINK_TEST(test_sink_in_a_child_waits_for_no_thread_of_its_parent),
 		SINK_TEST(test_sink_whose_reader_has_gone_loses_the_line_and_no_process),
+		SINK_TEST(test_sink_file_that_may_grow_no_more_loses_the_line_and_no_process),
 		SINK_TEST(test_sink_file_that_was_moved_is_made_anew),
 		SINK_TEST(test_sink_file_leaves_no_descriptor),
 		SINK_TEST(test_sink_that_is_a_link_or_no_path_is_refused),
