@@ -8,7 +8,10 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <unistd.h>
+
+#include "base/rights.h"
 
 /* Room for 8,192 processors, the most that Linux can be built for. Written before main(), or by the dlopen(). */
 static cpu_set_t processors[8];
@@ -80,20 +83,42 @@ static int thread_create(pthread_t *ret_thread, size_t stack, bool own_schedulin
 	return -ret;
 }
 
+struct thread_start {
+	void *(*fn)(void *arg);
+	void *arg;
+	bool by_first;			/* the process's first thread starts it, whose rights it has */
+};
+
+static void *thread_run(void *arg)
+{
+	struct thread_start start = *(struct thread_start *)arg;
+
+	free(arg);
+	if (!start.by_first)
+		rcm_rights_take();
+	return start.fn(start.arg);
+}
+
 int rcm_thread_start(const char *name, size_t stack, void *(*fn)(void *arg), void *arg)
 {
 	sigset_t all, before;
+	struct thread_start *start = malloc(sizeof(*start));
 	pthread_t thread;
 	int ret;
 
+	if (!start)
+		return -ENOMEM;
+	*start = (struct thread_start){ .fn = fn, .arg = arg, .by_first = gettid() == getpid() };
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	ret = thread_create(&thread, stack, true, fn, arg);
+	ret = thread_create(&thread, stack, true, thread_run, start);
 	/* A sandbox refuses, or the processors were taken away since: one as the caller is better than none. */
 	if (ret && ret != -EAGAIN && ret != -ENOMEM)
-		ret = thread_create(&thread, stack, false, fn, arg);
+		ret = thread_create(&thread, stack, false, thread_run, start);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (!ret)
 		pthread_setname_np(thread, name);
+	else
+		free(start);
 	return ret;
 }

@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -149,6 +150,60 @@ static void test_thread_that_cannot_be_had_is_eagain(void **state)
 	assert_int_equal(rcm_thread_start("rai-test", SIZE_MAX / 4 * 3, look, NULL), -EAGAIN);
 }
 
+/* ---- Rights ---- */
+
+enum { NOBODY = 65534 };
+
+static struct {
+	uid_t uid;
+	gid_t gid;
+	int groups;
+} rights;
+
+static void *look_at_rights(void *arg)
+{
+	while (!atomic_load(&found.started))
+		usleep(100);
+	rights.uid = geteuid();
+	rights.gid = getegid();
+	rights.groups = getgroups(0, NULL);
+	atomic_store(&found.done, true);
+	return arg;
+}
+
+/* As file servers do: by the system call, for this thread alone. */
+static void *start_as_nobody(void *arg)
+{
+	const gid_t groups[] = { NOBODY, NOBODY - 1, NOBODY - 2 };
+
+	if (syscall(SYS_setgroups, 3, groups) || syscall(SYS_setresgid, -1, NOBODY, -1) ||
+	    syscall(SYS_setresuid, -1, NOBODY, -1))
+		return NULL;
+	return start(look_at_rights) || !spin_until_done() ? NULL : arg;
+}
+
+static void test_thread_started_by_one_with_another_users_rights_has_those_of_the_process(void **state)
+{
+	uid_t uid = geteuid();
+	gid_t gid = getegid();
+	int groups = getgroups(0, NULL);
+	void *well = NULL;
+	pthread_t thread;
+
+	(void)state;
+	/* In a user namespace there may be no such user. */
+	if (emulated() || uid != 0 || groups == 3 || syscall(SYS_setresuid, -1, NOBODY, -1) ||
+	    syscall(SYS_setresuid, -1, 0, -1))
+		skip();
+	assert_int_equal(pthread_create(&thread, NULL, start_as_nobody, &rights), 0);
+	pthread_join(thread, &well);
+	if (!well)
+		skip();
+	assert_int_equal(rights.uid, uid);
+	assert_int_equal(rights.gid, gid);
+	assert_int_equal(rights.groups, groups);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -156,6 +211,7 @@ int main(void)
 		cmocka_unit_test(test_thread_started_by_a_pinned_one_that_spins_runs_elsewhere),
 		cmocka_unit_test(test_thread_has_its_stack_beside_thread_local_variables),
 		cmocka_unit_test(test_thread_that_cannot_be_had_is_eagain),
+		cmocka_unit_test(test_thread_started_by_one_with_another_users_rights_has_those_of_the_process),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
