@@ -32,12 +32,11 @@
 #: qemu_migrate QEMU, a guest that runs migrates by `rdma:`
 #: qemu_migrate_pinned with its memory pinned
 #: ceph_mon `ceph-mon` and `ceph -s`, messenger async+rdma with rdmacm
-#: pyverbs rdma-core's own tests of rdmacm, of pyverbs: each that passes on the system's library
 #: ucx_io_demo UCX's `io_demo`, as above, ten times
 #: rping_clients `rping -P`, as above, ten times
 #
 #! Where there are counts, it fails now and then on any library. `dtest` exchanges by TCP what its ends need, and doesn't come
-#! to it. Debian's libiscsi, Open MPI, UCX and libfabric need no more than their packages; `fabtests` is in none.
+#! to it. `fabtests` is in no package of any suite of Debian, and that of librpma has no program.
 . "$TESTS/both.sh"
 PROGRAMS_HELP=$TESTS/programs
 
@@ -156,27 +155,12 @@ ceph_mon() {
 	return $status
 }
 
-pyverbs() {
-	local said=$OUT/programs/pyverbs.said
-	if [ ! -e /tmp/pyverbs ]; then
-		cp -r /usr/share/doc/rdma-core /tmp/pyverbs
-		gunzip /tmp/pyverbs/tests/*.gz
-		# A Soft-RoCE device doesn't say in that place which link is its own.
-		sed -i 's|/sys/class/infiniband/{}/device/net/|/tmp/pyverbs/net/{}/|' /tmp/pyverbs/tests/base.py
-		mkdir -p /tmp/pyverbs/net/rxe0/v0
-	fi
-	(cd /tmp/pyverbs/tests && timeout -k 1 250 python3 run_tests.py -v -k rdmacm --dev rxe0 < /dev/null) 2>&1 | tee "$said"
-	sed -nE 's/^(test_\w+) .*\.\.\. ok$/\1/p' "$said" | sort > "$said.ok"
-	[ -n "$LD_LIBRARY_PATH" ] || cp "$said.ok" "$said.due"
-	[ -s "$said.due" ] && ! comm -23 "$said.due" "$said.ok" | grep .
-}
-
 # How often, for what fails now and then on any library.
 declare -A PROGRAMS_TIMES=([ucx_io_demo]=10 [rping_clients]=10)
 PROGRAMS_ALL="ib_send_lat ib_send_lat_ud ib_send_bw_both ib_send_bw_qps ib_send_bw_tos ib_send_bw_exchange ib_write_bw
 	ib_read_bw ib_read_lat ib_atomic_bw ib_atomic_lat qperf_rdma qperf_atomic fi_info
 	fi_pingpong_large fi_pingpong_rdm_large fio_send fio_write fio_read dapltest_send dapltest_write dapltest_read dtest
-	dtestcm iscsi_inq iscsi_capacity qemu_migrate qemu_migrate_pinned ceph_mon pyverbs ucx_io_demo
+	dtestcm iscsi_inq iscsi_capacity qemu_migrate qemu_migrate_pinned ceph_mon ucx_io_demo
 	rping_clients"
 
 # Over /usr with the modules below it, and read-only.
