@@ -409,7 +409,7 @@ static void run_fault(void)
 	fault = &side->faults[0];
 	if (side->begin)
 		side->begin(fault);
-	start(SOME);
+	start(MANY);
 	finish(&ignored);
 	before = look();
 	fault = of_row;
