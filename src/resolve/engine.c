@@ -4,8 +4,12 @@
 
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/err.h"
 #include "publish/look.h"
+
+/* A thread that was woken so long ago and hasn't come may be asleep for ever. */
+#define LATE_NS (100 * RCM_NS_PER_MS)
 
 static struct rcm_engine first = {
 	.starting = RCM_LOCK_INIT, .door = RCM_LOCK_INIT, .gate = RCM_LOCK_INIT, .box = RCM_LOCK_INIT,
@@ -86,13 +90,26 @@ struct rcm_dns *rcm_engine_dns(struct rcm_engine *engine)
 	return atomic_load_explicit(&engine->dns, memory_order_acquire);
 }
 
+static void engine_note_proof(struct rcm_engine *engine)
+{
+	atomic_store_explicit(&engine->proven_at, rcm_clock_lately(), memory_order_relaxed);
+}
+
 bool rcm_engine_is_whole(struct rcm_engine *engine)
 {
 	enum rcm_engine_life life = atomic_load_explicit(&engine->life, memory_order_acquire);
 
 	if (life != RCM_ENGINE_RUNNING)
 		return life != RCM_ENGINE_LOST;
-	return !atomic_load_explicit(&engine->waits, memory_order_relaxed) || rcm_loop_is_own(&engine->loop);
+	if (!atomic_load_explicit(&engine->waits, memory_order_relaxed))
+		return true;
+	/* A burst of requests comes while it is on its way: a system call for each would double what they cost. */
+	if (!atomic_load_explicit(&engine->asleep, memory_order_relaxed)) {
+		if (rcm_clock_lately() < atomic_load_explicit(&engine->proven_at, memory_order_relaxed) + LATE_NS)
+			return true;
+		engine_note_proof(engine);
+	}
+	return rcm_loop_is_own(&engine->loop);
 }
 
 /* Whoever posts is the one to wake it, unless another has done so already; and to find that it can't be woken. */
@@ -101,6 +118,8 @@ static void box_close(struct rcm_engine *engine) RCM_RELEASES(&engine->box)
 	bool wakes = atomic_exchange_explicit(&engine->asleep, false, memory_order_relaxed);
 
 	rcm_lock_release(&engine->box);
+	if (wakes)
+		engine_note_proof(engine);
 	if (wakes ? !rcm_wake_ring(&engine->wake) : !rcm_engine_is_whole(engine))
 		engine->lose(engine);
 }

@@ -76,6 +76,7 @@ struct rcm_engine {
 	struct rcm_waiters resting RCM_GUARDED_BY(box);	/* in the child of a fork: what the parent had under way */
 	atomic_bool asleep;			/* set under box; the engine has to be woken */
 	atomic_bool waits;			/* for descriptors and timers, or on its way there */
+	_Atomic(uint64_t) proven_at;		/* ns; when it was last rung, or found whole */
 	struct rcm_wake wake;
 
 	/* Any thread. */
@@ -116,8 +117,8 @@ void rcm_engine_use(const struct rcm_backends *backends);
 /* The number of the next request. Any thread. */
 unsigned rcm_engine_number(struct rcm_engine *engine);
 
-/* False: the program has closed its descriptors. One that works finds that by itself; one that waits may be out of
- * reach, even if it was woken just before. Any thread. */
+/* False: the program has closed its descriptors. One that works finds that by itself; one that sleeps, or doesn't come
+ * though it was woken a while ago, may be out of reach, and is looked at. Any thread. */
 bool rcm_engine_is_whole(struct rcm_engine *engine);
 
 /* The name back end as other threads may use it; NULL: it isn't there, or the parent's of a fork. Any thread. */
