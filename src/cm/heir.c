@@ -149,8 +149,9 @@ struct rcm_id *rcm_channel_next_resting(struct rcm_channel *channel)
 	rcm_lock_acquire(&channel->lock);
 	id = LIST_FIRST(&channel->resting);
 	if (id) {
-		LIST_REMOVE(rcm_id_ref(id), rest);
+		LIST_REMOVE(id, rest);
 		id->rests = false;
+		rcm_id_ref(id);
 	}
 	rcm_lock_release(&channel->lock);
 	return id;

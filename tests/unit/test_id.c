@@ -10,6 +10,7 @@
 #include <poll.h>
 #include <sched.h>
 
+#include "cm/heir.h"
 #include "cm/sync.h"
 #include "cm/table.h"
 #include "cm/wait.h"
@@ -446,6 +447,19 @@ static void test_id_churn_beside_readers_leaves_no_stale_event(void **state)
 	rcm_channel_close(channels[1]);
 }
 
+/* In a child of a fork: what waits until its channel is used there. */
+static void test_id_that_rests_is_handed_over_once_with_one_reference(void **state)
+{
+	unsigned before = atomic_load(&id->refs);
+
+	(void)state;
+	rcm_channel_rest(channel, id);
+	assert_ptr_equal(rcm_channel_next_resting(channel), id);
+	assert_int_equal(atomic_load(&id->refs), before + 1);
+	assert_null(rcm_channel_next_resting(channel));
+	rcm_id_put(id);
+}
+
 #define PLAIN(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 #define KERNEL(name) cmocka_unit_test_setup_teardown(name, set_up_kernel, tear_down_kernel)
 
@@ -467,6 +481,7 @@ int main(void)
 		PLAIN(test_id_migrated_takes_its_events_along_in_order),
 		PLAIN(test_id_migrated_waits_for_the_ack_of_what_was_taken),
 		PLAIN(test_id_migrated_to_none_becomes_synchronous_and_back),
+		PLAIN(test_id_that_rests_is_handed_over_once_with_one_reference),
 		PLAIN(test_id_churn_beside_readers_leaves_no_stale_event),
 	};
 
