@@ -109,6 +109,7 @@ int rdma_create_ep(struct rdma_cm_id **id, struct rdma_addrinfo *res, struct ibv
 void rdma_destroy_ep(struct rdma_cm_id *id)
 {
 	struct rcm_door door = rcm_door_enter_to_end(id);
+	int state = rcm_enter();
 
 	if (door.id) {
 		rcm_queues_destroy_qp(door.id);
@@ -116,6 +117,7 @@ void rdma_destroy_ep(struct rdma_cm_id *id)
 		rcm_id_destroy(door.id);
 	}
 	rcm_door_leave(&door, 0);
+	rcm_leave(state, 0);
 }
 
 struct ibv_context **rdma_get_devices(int *num_devices)

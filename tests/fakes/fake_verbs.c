@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -80,9 +81,16 @@ void rcm_fake_verbs_ece(uint32_t vendor, uint32_t options)
 	device_ece = (struct ibv_ece){ .vendor_id = vendor, .options = options };
 }
 
+/* In every call that asks the kernel: libibverbs and its providers read, write and close files there. */
+static void ask_kernel(void)
+{
+	pthread_testcancel();
+}
+
 /* What the call is to fail with; 0: nothing. */
 static int error_of(enum fake_verbs_call call)
 {
+	ask_kernel();
 	if (nth && !--nth) {
 		nth_failed = true;
 		return nth_error;
@@ -142,6 +150,7 @@ static void *object_new(enum fake_verbs_call call, size_t size)
 
 static int object_free(void *object)
 {
+	ask_kernel();
 	free(object);
 	objects--;
 	return 0;
@@ -149,9 +158,11 @@ static int object_free(void *object)
 
 struct ibv_device **ibv_get_device_list(int *num_devices)
 {
-	struct ibv_device **list = calloc(FAKE_DEVICES_MAX + 1, sizeof(struct ibv_device *));
+	struct ibv_device **list;
 	int n = 0;
 
+	ask_kernel();
+	list = calloc(FAKE_DEVICES_MAX + 1, sizeof(struct ibv_device *));
 	assert_non_null(list);
 	lists++;
 	for (unsigned i = 0; i < n_devices; i++)
@@ -227,6 +238,7 @@ static int query_port(struct ibv_context *context, uint8_t port, struct ibv_port
 {
 	(void)context;
 	(void)port;
+	ask_kernel();
 	memset(attr, 0, len);
 	attr->link_layer = link_layer;
 	return 0;
@@ -237,6 +249,7 @@ struct ibv_context *ibv_open_device(struct ibv_device *device)
 	struct fake_device *d = (struct fake_device *)device;
 	struct fake_context *c;
 
+	ask_kernel();
 	errno = d->open_error ? d->open_error : error_of(FAKE_OPEN_DEVICE);
 	if (errno)
 		return NULL;
@@ -292,6 +305,7 @@ int ibv_close_device(struct ibv_context *context)
 {
 	struct fake_context *c = context_of(context);
 
+	ask_kernel();
 	c->device->open_now--;
 	if (c->device->tells) {
 		close(context->async_fd);
@@ -306,6 +320,7 @@ int ibv_close_device(struct ibv_context *context)
 int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attr)
 {
 	(void)context;
+	ask_kernel();
 	if (fails[FAKE_QUERY_DEVICE])
 		return fails[FAKE_QUERY_DEVICE];
 	memset(attr, 0, sizeof(*attr));
@@ -425,6 +440,7 @@ int ibv_attach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid)
 int ibv_detach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid)
 {
 	(void)qp, (void)gid, (void)lid;
+	ask_kernel();
 	attached--;
 	return 0;
 }

@@ -4,6 +4,8 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <pthread.h>
+#include <rdma/rdma_verbs.h>
 
 #include "cm/id.h"
 #include "fake_ucma.h"
@@ -109,6 +111,158 @@ static void test_door_without_an_id_leads_to_einval(void **state)
 	assert_int_equal(errno, EINVAL);
 }
 
+/* ---- With a cancellation pending ---- */
+
+static struct rdma_cm_id *make_new(void)
+{
+	struct rdma_cm_id *made;
+
+	assert_int_equal(rdma_create_id(&rcm_world_channel->pub, &made, NULL, RDMA_PS_TCP), 0);
+	return made;
+}
+
+static struct rdma_cm_id *make_resolved(void)
+{
+	return &rcm_world_id(RDMA_PS_TCP)->pub;
+}
+
+static struct rdma_cm_id *make_sync(void)
+{
+	return &rcm_world_sync_id(RDMA_PS_TCP)->pub;
+}
+
+static int call_create_srq(void)
+{
+	struct ibv_srq_init_attr attr = { .attr = { .max_wr = 1, .max_sge = 1 } };
+
+	return rdma_create_srq(id, NULL, &attr);
+}
+
+/* Its QP has CQs and channels of the library's making. */
+static struct rdma_cm_id *make_with_queues(void)
+{
+	id = &rcm_world_id_with_qp(RDMA_PS_TCP)->pub;
+	assert_int_equal(call_create_srq(), 0);
+	return id;
+}
+
+static int call_create_id(void)
+{
+	struct rdma_cm_id *made;
+
+	return rdma_create_id(&rcm_world_channel->pub, &made, NULL, RDMA_PS_TCP) || rdma_destroy_id(made);
+}
+
+static int call_create_sync_id(void)
+{
+	struct rdma_cm_id *made;
+
+	return rdma_create_id(NULL, &made, NULL, RDMA_PS_TCP) || rdma_destroy_id(made);
+}
+
+static int call_create_ep(void)
+{
+	struct ibv_qp_init_attr attr = { .cap = { .max_send_wr = 1, .max_recv_wr = 1 } };
+	struct rdma_addrinfo info = {
+		.ai_flags = RAI_PASSIVE, .ai_family = AF_INET, .ai_qp_type = IBV_QPT_RC, .ai_port_space = RDMA_PS_TCP,
+		.ai_src_addr = (struct sockaddr *)&peer, .ai_src_len = sizeof(peer),
+	};
+	struct rdma_cm_id *made;
+	int ret = rdma_create_ep(&made, &info, NULL, &attr);
+
+	if (!ret)
+		rdma_destroy_ep(made);
+	return ret;
+}
+
+static int call_create_event_channel(void)
+{
+	struct rdma_event_channel *made = rdma_create_event_channel();
+
+	if (made)
+		rdma_destroy_event_channel(made);
+	return !made;
+}
+
+static int call_destroy_qp(void)
+{
+	rdma_destroy_qp(id);
+	return 0;
+}
+
+static int call_destroy_srq(void)
+{
+	rdma_destroy_srq(id);
+	return 0;
+}
+
+static int call_destroy_id(void)
+{
+	return rdma_destroy_id(id);
+}
+
+static int call_destroy_ep(void)
+{
+	rdma_destroy_ep(id);
+	return 0;
+}
+
+struct held_call {
+	const char *name;
+	struct rdma_cm_id *(*make)(void);
+	int (*call)(void);
+	bool ends;				/* the id */
+};
+
+static const struct held_call held_calls[] = {
+#define CALL(what, make, ends) { #what " of " #make, make, call_##what, ends }
+	CALL(create_id, make_new, false), CALL(create_sync_id, make_new, false), CALL(create_ep, make_new, false),
+	CALL(create_event_channel, make_new, false), CALL(create_srq, make_resolved, false),
+	CALL(migrate, make_sync, false), CALL(destroy_qp, make_with_queues, false),
+	CALL(destroy_srq, make_with_queues, false), CALL(destroy_id, make_new, true),
+	CALL(destroy_id, make_resolved, true), CALL(destroy_id, make_sync, true),
+	CALL(destroy_ep, make_new, true), CALL(destroy_ep, make_sync, true), CALL(destroy_ep, make_with_queues, true),
+#undef CALL
+};
+
+static void visit_held_calls(void (*visit)(const struct held_call *call))
+{
+	for (size_t i = 0; i < sizeof(held_calls) / sizeof(held_calls[0]); i++)
+		visit(&held_calls[i]);
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
+		visit(&(struct held_call){ calls[i].name, make_resolved, calls[i].call, false });
+}
+
+static void *call_cancelled(void *arg)
+{
+	int (**call)(void) = arg;
+
+	pthread_cancel(pthread_self());
+	(*call)();
+	*call = NULL;
+	return NULL;
+}
+
+static void expect_return_in_thread(const struct held_call *held)
+{
+	int (*call)(void) = held->call;
+	pthread_t thread;
+
+	id = held->make();
+	assert_int_equal(pthread_create(&thread, NULL, call_cancelled, &call), 0);
+	pthread_join(thread, NULL);
+	if (call)
+		fail_msg("%s: cancelled within", held->name);
+	if (!held->ends)
+		rdma_destroy_ep(id);
+}
+
+static void test_door_of_a_call_that_is_not_to_wait_lets_no_cancellation_in(void **state)
+{
+	(void)state;
+	visit_held_calls(expect_return_in_thread);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, rcm_world_before, rcm_world_after)
 
 int main(void)
@@ -117,6 +271,7 @@ int main(void)
 		TEST(test_door_of_each_call_holds_a_reference_while_the_kernel_is_asked),
 		TEST(test_door_of_destroy_holds_a_reference_too),
 		TEST(test_door_without_an_id_leads_to_einval),
+		TEST(test_door_of_a_call_that_is_not_to_wait_lets_no_cancellation_in),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
