@@ -120,11 +120,15 @@ int rcm_adopt_channel_of_parent(struct rcm_channel *channel)
 
 void rcm_adopt_channel_to_end(struct rcm_channel *channel)
 {
+	int cancel;
+
 	if (!rcm_fork_generation || is_own(channel))
 		return;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	rcm_lock_acquire(&lock);
 	rcm_channel_recognize(channel);
 	rcm_lock_release(&lock);
+	pthread_setcancelstate(cancel, NULL);
 }
 
 int rcm_adopt_id_of_parent(struct rcm_id *id)

@@ -39,7 +39,7 @@ static inline int rcm_adopt_id(struct rcm_id *id)
 	return rcm_fork_generation ? rcm_adopt_id_of_parent(id) : 0;
 }
 
-/* The first two: for calls that end it. */
+/* The first two: for calls that end it. No cancellation point either. */
 void rcm_adopt_channel_to_end(struct rcm_channel *channel);
 void rcm_adopt_id_of_parent_to_end(struct rcm_id *id);
 

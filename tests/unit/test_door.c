@@ -6,6 +6,8 @@
 #include <errno.h>
 #include <pthread.h>
 #include <rdma/rdma_verbs.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "cm/id.h"
 #include "fake_ucma.h"
@@ -184,6 +186,14 @@ static int call_create_event_channel(void)
 	return !made;
 }
 
+static int call_get_devices(void)
+{
+	struct ibv_context **list = rdma_get_devices(NULL);
+
+	rdma_free_devices(list);
+	return !list;
+}
+
 static int call_destroy_qp(void)
 {
 	rdma_destroy_qp(id);
@@ -263,6 +273,35 @@ static void test_door_of_a_call_that_is_not_to_wait_lets_no_cancellation_in(void
 	visit_held_calls(expect_return_in_thread);
 }
 
+enum { RETURNED = 3 };				/* a process whose only thread is cancelled says 0 */
+
+static void expect_return_in_child(const struct held_call *held)
+{
+	int status;
+	pid_t pid;
+
+	id = held->make();
+	pid = fork();
+	if (!pid) {
+		alarm(60);
+		pthread_cancel(pthread_self());
+		held->call();
+		_exit(RETURNED);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	if (!WIFEXITED(status) || WEXITSTATUS(status) != RETURNED)
+		fail_msg("%s: cancelled within, status %#x", held->name, (unsigned)status);
+	rdma_destroy_ep(id);
+}
+
+static void test_door_in_the_child_of_a_fork_lets_no_cancellation_in(void **state)
+{
+	(void)state;
+	visit_held_calls(expect_return_in_child);
+	/* The devices stay open in the process that asks for them. */
+	expect_return_in_child(&(struct held_call){ "get_devices", make_resolved, call_get_devices, false });
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, rcm_world_before, rcm_world_after)
 
 int main(void)
@@ -272,6 +311,7 @@ int main(void)
 		TEST(test_door_of_destroy_holds_a_reference_too),
 		TEST(test_door_without_an_id_leads_to_einval),
 		TEST(test_door_of_a_call_that_is_not_to_wait_lets_no_cancellation_in),
+		TEST(test_door_in_the_child_of_a_fork_lets_no_cancellation_in),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
