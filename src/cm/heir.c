@@ -60,6 +60,7 @@ bool rcm_id_renew(struct rcm_id *id) RCM_UNCHECKED
 	}
 	for (unsigned i = 0; i < RCM_EVENT_PLACES; i++)
 		atomic_store(&id->unacked_of[i], 0);
+	atomic_store(&id->renewals, 0);
 	atomic_store(&id->awaiting, 0);
 	id->migrating = false;
 	if (id->channel->torn)

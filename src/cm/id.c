@@ -118,6 +118,17 @@ void rcm_id_wait_commands(struct rcm_id *id, uint8_t stay)
 		id_await(id, &id->commands[stay]);
 }
 
+void rcm_id_renewal_over(struct rcm_id *id)
+{
+	id_count_down(id, &id->renewals);
+}
+
+void rcm_id_wait_renewals(struct rcm_id *id)
+{
+	if (atomic_load(&id->renewals))
+		id_await(id, &id->renewals);
+}
+
 struct rcm_channel *rcm_id_channel(struct rcm_id *id)
 {
 	struct rcm_channel *channel;

@@ -75,7 +75,7 @@ struct rcm_id {
 	/* Commands under way in the kernel, by stay as above: counted up under lock, so that none is given that destroy
 	 * doesn't wait for, down without a lock. */
 	atomic_uint commands[2];
-	atomic_uint awaiting;			/* how many wait for acks or commands */
+	atomic_uint awaiting;			/* how many wait for acks, commands or renewals */
 	_Atomic(struct rcm_event *) spare;	/* memory of USER events, for later ones (user.c) */
 	atomic_uint spares;			/* about how many they are */
 	struct rcm_event_list undelivered;	/* under the lock of channel */
@@ -84,6 +84,8 @@ struct rcm_id {
 	LIST_ENTRY(rcm_id) rest;		/* channel's resting; with rests under its lock */
 	bool rests;
 	uint8_t stay;				/* 0 or 1 by turns; changed under lock and channel's, read under one */
+	/* Commands that are over but for the end of a handle that no command may have by then: they wait for those. */
+	atomic_uint renewals;
 
 	struct rcm_lock lock;			/* never held over what waits for the network or another process */
 	pthread_cond_t changed;			/* all is acked, no command is under way, no migration */
@@ -163,3 +165,7 @@ void rcm_id_wait_acked(struct rcm_id *id, uint8_t stay);
 /* A command that was given during that stay is over; waits until all are. No lock held but, maybe, that of queues. */
 void rcm_id_command_over(struct rcm_id *id, uint8_t stay);
 void rcm_id_wait_commands(struct rcm_id *id, uint8_t stay);
+
+/* One of renewals is over; waits until all are, after the commands that they come from. */
+void rcm_id_renewal_over(struct rcm_id *id);
+void rcm_id_wait_renewals(struct rcm_id *id);

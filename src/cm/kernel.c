@@ -79,6 +79,7 @@ void rcm_kernel_end(struct rcm_id *id, struct rcm_channel *channel) RCM_UNCHECKE
 {
 	rcm_id_wait_commands(id, 0);
 	rcm_id_wait_commands(id, 1);
+	rcm_id_wait_renewals(id);
 	if (id->has_handle)
 		rcm_kernel_destroy(channel, id->handle);
 }
@@ -152,46 +153,45 @@ int rcm_kernel_leave_mcast(struct rcm_id *id, uint32_t membership)
 	return try.ret;
 }
 
-/* Puts a handle that was made on a channel in the place of the id's: true, unless the id has left that channel. */
+/* Puts a handle that was made on a channel in the place of the id's: true, unless the id has left that channel.
+ * The renewal counts before its command is over, and keeps the channel until the old handle is ended. */
 static bool kernel_replace(struct rcm_id *id, const struct rcm_kernel_try *try, uint32_t handle)
 {
 	bool placed;
 
 	rcm_lock_acquire(&id->lock);
 	placed = !id->dead && id->channel == try->channel && id->handle == try->handle;
-	if (placed)
+	if (placed) {
 		id->handle = handle;
+		atomic_fetch_add(&id->renewals, 1);
+	}
 	rcm_lock_release(&id->lock);
 	return placed;
 }
 
-/* The command is over; from then on none is under way that has the old handle. */
-static void kernel_settle(struct rcm_id *id, const struct rcm_kernel_try *try)
+/* Once no command is under way that has the old handle. */
+static void kernel_end_replaced(struct rcm_id *id, const struct rcm_kernel_try *try)
 {
-	rcm_id_command_over(id, try->stay);
 	rcm_id_wait_commands(id, 0);
 	rcm_id_wait_commands(id, 1);
+	rcm_kernel_destroy(try->channel, try->handle);
+	rcm_id_renewal_over(id);
 }
 
 int rcm_kernel_renew(struct rcm_id *id)
 {
 	struct rcm_kernel_try try = { .id = id };
-	struct rcm_channel *channel;
 	bool placed = false;
 	uint32_t handle;
 
-	while (!placed) {
-		if (!kernel_begin(&try))
-			return try.ret;
-		channel = rcm_channel_ref(try.channel);
+	while (!try.ret && !placed && kernel_begin(&try)) {
 		try.ret = rcm_ucma_create_id(try.ucma, id->uid, id->pub.ps, id->pub.qp_type, &handle);
 		placed = !try.ret && kernel_replace(id, &try, handle);
-		kernel_settle(id, &try);
-		if (!try.ret)
-			rcm_kernel_destroy(channel, placed ? try.handle : handle);
-		rcm_channel_put(channel);
-		if (try.ret)
-			return try.ret;
+		if (!try.ret && !placed)
+			rcm_kernel_destroy(try.channel, handle);
+		rcm_id_command_over(id, try.stay);
 	}
-	return 0;
+	if (placed)
+		kernel_end_replaced(id, &try);
+	return try.ret;
 }

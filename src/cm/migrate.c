@@ -158,6 +158,7 @@ static void migrate_finish(struct rcm_id *id, const struct stay *stay)
 	rcm_sync_ack(id);
 	rcm_id_wait_acked(id, stay->number);
 	rcm_id_wait_commands(id, stay->number);
+	rcm_id_wait_renewals(id);
 	if (stay->was_sync)
 		rcm_channel_close(stay->from);
 }

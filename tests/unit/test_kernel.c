@@ -264,6 +264,48 @@ static void test_kernel_command_under_way_ends_before_the_kernels_id(void **stat
 	rcm_id_put(id);
 }
 
+/* Whoever gives the replaced handle back still needs the channel, which goes when these are over. */
+static void *(*let_go)(void *arg);
+
+static void *move_away(void *arg)
+{
+	assert_int_equal(rcm_id_migrate(arg, second), 0);
+	atomic_store(&ended, true);
+	return NULL;
+}
+
+static void let_go_before(uint32_t command)
+{
+	if (command != RDMA_USER_CM_CMD_DESTROY_ID || !let_go)
+		return;
+	assert_int_equal(pthread_create(&destroyer, NULL, let_go, id), 0);
+	let_go = NULL;
+	while (!atomic_load(&ended) && !atomic_load(&id->awaiting))
+		sched_yield();
+	assert_false(atomic_load(&ended));
+}
+
+static void test_kernel_handle_that_is_replaced_ends_before_its_channel_is_let_go(void **state)
+{
+	static void *(*const ways[])(void *arg) = { destroy, move_away };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+		assert_int_equal(rcm_channel_new(&second), 0);
+		id = rcm_id_ref(rcm_world_id(RDMA_PS_TCP));
+		atomic_store(&ended, false);
+		let_go = ways[i];
+		rcm_fake_ucma_before(let_go_before);
+		assert_int_equal(rcm_kernel_renew(id), 0);
+		pthread_join(destroyer, NULL);
+		rcm_fake_ucma_before(NULL);
+		if (!rcm_id_is_dead(id))
+			assert_int_equal(rcm_id_destroy(id), 0);
+		rcm_id_put(id);
+		rcm_channel_close(second);
+	}
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, rcm_world_before, rcm_world_after)
 
 int main(void)
@@ -274,6 +316,7 @@ int main(void)
 		TEST(test_kernel_command_without_a_kernel_side_says_no_device),
 		TEST(test_kernel_command_of_a_destroyed_id_is_not_given),
 		TEST(test_kernel_command_under_way_ends_before_the_kernels_id),
+		TEST(test_kernel_handle_that_is_replaced_ends_before_its_channel_is_let_go),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
