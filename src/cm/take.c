@@ -203,7 +203,8 @@ int take_in(struct rcm_channel *channel, uint32_t types, struct rcm_reader *read
 		reader_use_locked(channel, reader);
 	else if (reader)
 		reader_end_locked(channel, reader);
-	found_nobodys = !TAILQ_EMPTY(&channel->nobodys);
+	/* Of one that goes, they are for who closes it. */
+	found_nobodys = !channel->closing && !TAILQ_EMPTY(&channel->nobodys);
 	if (found_nobodys)
 		channel->users++;
 	rcm_channel_show_locked(channel);

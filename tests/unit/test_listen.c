@@ -72,6 +72,34 @@ static void test_request_not_taken_goes_with_its_listener(void **state)
 	assert_int_equal(rcm_fake_ucma_ids(), 0);
 }
 
+/* As a migration does, which reads what is ready and gives nothing back. */
+static struct rcm_channel *make_channel_with_request_for_nobody(void)
+{
+	struct rdma_ucm_event_resp request = { .event = RDMA_CM_EVENT_CONNECT_REQUEST, .id = 1000 };
+	struct rcm_channel *channel;
+
+	assert_int_equal(rcm_channel_new(&channel), 0);
+	rcm_fake_ucma_event(channel->ucma.fd, &request);
+	rcm_lock_acquire(&channel->lock);
+	rcm_channel_catch_up_locked(channel);
+	rcm_lock_release(&channel->lock);
+	return channel;
+}
+
+/* Whoever stopped it is about to close the descriptor that a late reader would give a command on. */
+static void test_request_for_nobody_is_left_by_a_late_reader_to_who_closes_the_channel(void **state)
+{
+	struct rcm_channel *channel = make_channel_with_request_for_nobody();
+	struct rcm_event *event;
+
+	(void)state;
+	rcm_channel_stop(channel);
+	assert_int_equal(rcm_channel_take(channel, &event), -ECANCELED);
+	assert_int_equal(rcm_fake_ucma_count(RDMA_USER_CM_CMD_DESTROY_ID), 0);
+	rcm_channel_close(channel);
+	assert_int_equal(rcm_fake_ucma_count(RDMA_USER_CM_CMD_DESTROY_ID), 1);
+}
+
 /* F21 */
 static void test_request_on_device_that_cannot_be_opened_is_dropped(void **state)
 {
@@ -282,6 +310,7 @@ int main(void)
 		T(test_listen_learns_the_port_it_got),
 		T(test_request_is_a_new_id_on_the_listeners_channel),
 		T(test_request_not_taken_goes_with_its_listener),
+		T(test_request_for_nobody_is_left_by_a_late_reader_to_who_closes_the_channel),
 		T(test_request_on_device_that_cannot_be_opened_is_dropped),
 		T(test_request_waits_for_its_ack_when_the_listener_is_destroyed),
 		T(test_get_request_gives_a_synchronous_id_with_its_event),
