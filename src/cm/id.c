@@ -8,6 +8,7 @@
 #include "base/fork.h"
 #include "base/log.h"
 #include "base/zalloc.h"
+#include "cm/table.h"
 #include "resolve/accept.h"
 #include "resolve/resolve.h"
 
@@ -43,6 +44,8 @@ static void id_free_spares(struct rcm_id *id)
 
 void rcm_id_free(struct rcm_id *id) RCM_UNCHECKED
 {
+	/* First: a fork's child goes through what is in the table. */
+	rcm_table_remove(id->uid);
 	id_free_spares(id);
 	rcm_answer_put(id->found.answer);
 	rcm_accept_put(id->options.accept);

@@ -60,7 +60,6 @@ static int life_alloc(struct rcm_channel *channel, enum rdma_port_space ps, enum
 /* One that got no kernel's id. */
 static void life_free(struct rcm_id *id) RCM_UNCHECKED
 {
-	rcm_table_remove(id->uid);
 	if (id->sync)
 		rcm_channel_close(id->channel);
 	rcm_id_put(id);
@@ -142,14 +141,13 @@ static bool life_begin_end(struct rcm_id *id, struct life_end *ret_end)
 	return !was_dead;
 }
 
-/* The kernel's id, then in one step what was read for it: from then on it is for nobody. */
+/* The kernel's id, then what was read for it: what is read from then on is for nobody, as the id is dead. */
 static void life_end_in_kernel(struct rcm_id *id, struct rcm_channel *channel)
 {
 	struct rcm_event_list rest = TAILQ_HEAD_INITIALIZER(rest);
 
 	rcm_kernel_end(id, channel);
 	rcm_lock_acquire(&channel->lock);
-	rcm_table_remove(id->uid);
 	rcm_channel_withdraw_locked(channel, id, &rest);
 	rcm_lock_release(&channel->lock);
 	rcm_event_discard_all(&rest);

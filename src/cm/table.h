@@ -7,11 +7,11 @@
 struct rcm_id;
 
 /*
- * All ids of the process are in it, from their making until their destruction has withdrawn their events: the child of
- * a fork goes through those that it has of its parent.
+ * All ids of the process are in it, from their making until their memory goes: the child of a fork goes through those
+ * that it has of its parent, also what another thread was destroying.
  *
- * Enters an id, giving it a uid that no earlier entry had and that is never 0. Holds no reference: rcm_table_remove()
- * comes before the last one goes. An id may be entered more than once (a multicast membership has a uid of its own).
+ * Enters an id, giving it a uid that no earlier entry had and that is never 0. Holds no reference: what frees the id
+ * removes it first. An id may be entered more than once (a multicast membership has a uid of its own).
  * 0 or -ENOMEM. Any thread.
  */
 int rcm_table_add(struct rcm_id *id, uint64_t *ret_uid);

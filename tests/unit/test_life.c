@@ -5,10 +5,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "addr/sockaddr.h"
 #include "base/limits.h"
 #include "cm/address.h"
+#include "cm/adopt.h"
 #include "cm/conn.h"
 #include "cm/listen.h"
 #include "cm/mcast.h"
@@ -370,6 +373,36 @@ static void test_channel_that_goes_needs_no_descriptor_for_events_of_ours(void *
 	rcm_id_put(id);
 }
 
+/* At the fork two threads of the parent are at it: one that destroys it, one that holds its lock, to ack say. */
+static void test_id_being_destroyed_at_a_fork_can_be_locked_in_the_child(void **state)
+{
+	struct rcm_event *event;
+	int status;
+	pid_t pid;
+
+	(void)state;
+	id = rcm_id_ref(rcm_world_id(RDMA_PS_TCP));
+	write_user();
+	event = take(rcm_world_channel);
+	start(run_destroy);
+	while (!atomic_load(&id->awaiting))
+		sched_yield();
+	rcm_lock_acquire(&id->lock);
+	pid = fork();
+	if (!pid) {
+		alarm(60);
+		rcm_adopt_enter();
+		rcm_lock_acquire(&id->lock);
+		_exit(0);
+	}
+	rcm_lock_release(&id->lock);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	rcm_event_ack(event);
+	assert_int_equal(finish(), 0);
+	rcm_id_put(id);
+}
+
 static void *run_free(void *arg)
 {
 	(void)arg;
@@ -567,6 +600,7 @@ int main(void)
 		TEST(test_reader_that_comes_late_to_a_destroyed_channel_is_told),
 		TEST(test_wait_for_a_request_ends_when_the_listener_is_destroyed),
 		TEST(test_event_of_a_wait_is_not_left_in_an_id_being_destroyed),
+		TEST(test_id_being_destroyed_at_a_fork_can_be_locked_in_the_child),
 		TEST(test_channel_that_goes_needs_no_descriptor_for_events_of_ours),
 		TEST(test_call_on_an_id_that_becomes_synchronous_meanwhile_does_not_wait),
 		TEST(test_request_to_a_listener_being_destroyed_is_dropped),
