@@ -22,6 +22,9 @@ enum { PI_PREFIX = 8, PI_LID = 16, PI_SM_LID = 18, PI_STATE = 32, PI_SM_SL = 36 
 enum { PERMISSIVE_LID = 0xffff, WAIT_MS = 1000, NEW_MS = 5 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t file_lock = PTHREAD_MUTEX_INITIALIZER;	/* taken for as long as a file is written */
+static bool given_up;		/* the copy is umad2sim's to remove */
+static bool over;		/* the simulator has ended, and doesn't come back to this process */
 static int smp_fd = -1, smp_agent;
 static _Thread_local unsigned held;
 
@@ -63,7 +66,8 @@ static bool ask(uint8_t attribute, uint8_t modifier, uint8_t ret_data[64])
 	mad[23] = modifier;
 	memset(mad + SMP_DR_LIDS, 0xff, 4);
 	umad_set_addr(umad, PERMISSIVE_LID, 0, 0, 0);
-	if (umad_send(smp_fd, smp_agent, umad, RCM_SIM_MAD, WAIT_MS, 0) < 0)
+	over = over || umad_send(smp_fd, smp_agent, umad, RCM_SIM_MAD, WAIT_MS, 0) < 0;
+	if (over)
 		return false;
 	/* What comes late is of a question that was given up. */
 	do {
@@ -87,14 +91,24 @@ static void put(const char *directory, const char *name, const char *format, ...
 
 	snprintf(path, sizeof(path), "%s/%s", directory, name);
 	snprintf(next, sizeof(next), "%s.next", path);
-	f = fopen(next, "w");
+	pthread_mutex_lock(&file_lock);
+	f = given_up ? NULL : fopen(next, "w");
 	if (!f)
-		return;
+		goto out;
 	va_start(args, format);
 	vfprintf(f, format, args);
 	va_end(args);
 	fclose(f);
 	rename(next, path);
+out:
+	pthread_mutex_unlock(&file_lock);
+}
+
+void rcm_sim_sysfs_give_up(void)
+{
+	pthread_mutex_lock(&file_lock);
+	given_up = true;
+	pthread_mutex_unlock(&file_lock);
 }
 
 /* The GUID is what it was. */
@@ -122,8 +136,13 @@ static void write_info(const char *directory)
 	uint8_t info[64];
 	unsigned state;
 
-	if (!ask(SMP_ATTR_PORT_INFO, 0, info))
+	if (!ask(SMP_ATTR_PORT_INFO, 0, info)) {
+		/* Without a cable, as it were: who waits for the port to come up sends nothing, of which umad2sim would
+		 * print each. */
+		if (over)
+			put(directory, "state", "1: DOWN\n");
 		return;
+	}
 	state = info[PI_STATE] & 0xf;
 	put(directory, "state", "%u: %s\n", state, state < 5 ? states[state] : "<unknown>");
 	put(directory, "lid", "0x%x", info[PI_LID] << 8 | info[PI_LID + 1]);

@@ -8,6 +8,9 @@
  */
 void rcm_sim_sysfs_refresh(const char *path);
 
+/* For good: the process ends, and umad2sim removes the copy. */
+void rcm_sim_sysfs_give_up(void);
+
 /* Between these, in this thread, the copy is taken as it is: opening a port reads sysfs itself. They nest. */
 void rcm_sim_sysfs_hold(void);
 void rcm_sim_sysfs_let(void);

@@ -19,6 +19,7 @@
 
 #include "sim_port.h"
 #include "sim_rmpp.h"
+#include "sim_sysfs.h"
 
 /* How often the reader looks for timed-out requests and for the end of the process. */
 enum { TICK_MS = 10 };
@@ -141,6 +142,7 @@ static void stop_reader(int status, void *arg)
 		fflush(NULL);
 		_exit(status);
 	}
+	rcm_sim_sysfs_give_up();
 	atomic_store(&stopping, true);
 	pthread_join(reader, NULL);
 }
@@ -190,6 +192,17 @@ int rcm_sim_wire_listen(uint8_t mgmt_class, uint8_t class_version)
 	return rc < 0 ? rc : 0;
 }
 
+/* A simulator that has ended doesn't come back to this process, and umad2sim prints each write that fails. */
+static int wire_write(int agent, void *umad)
+{
+	static atomic_bool over;
+	int rc = atomic_load(&over) ? -ENOTCONN : next.send(sim_fd, agent, umad, RCM_SIM_MAD, 0, 0);
+
+	if (rc < 0)
+		atomic_store(&over, true);
+	return rc;
+}
+
 int rcm_sim_wire_send(const void *umad, size_t len)
 {
 	uint8_t one[sizeof(struct ib_user_mad) + RCM_SIM_MAD] = { 0 };
@@ -211,11 +224,11 @@ int rcm_sim_wire_send(const void *umad, size_t len)
 		/* As by the kernel, what is shorter is sent as a whole MAD. */
 		len = len < RCM_SIM_MAD ? len : RCM_SIM_MAD;
 		memcpy(umad_get_mad(one), mad, len);
-		return next.send(sim_fd, agent, one, RCM_SIM_MAD, 0, 0);
+		return wire_write(agent, one);
 	}
 	for (unsigned int i = 1; i <= n && !rc; i++) {
 		rcm_sim_cut(mad, len, i, umad_get_mad(one));
-		rc = next.send(sim_fd, agent, one, RCM_SIM_MAD, 0, 0);
+		rc = wire_write(agent, one);
 	}
 	return rc;
 }
