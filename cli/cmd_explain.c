@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* rai explain: resolves as programs do, and draws each step with its time as a tree, down to the RDMA device. */
 #include <argp.h>
+#include <endian.h>
 #include <errno.h>
 #include <ifaddrs.h>
+#include <infiniband/ib.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <locale.h>
@@ -171,10 +173,11 @@ static bool device_of(const struct explain *e, const struct rdma_addrinfo *info,
 /* ---- What is printed ---- */
 
 static void print_result(const struct explain *e, unsigned number, bool last, const struct rdma_addrinfo *info,
-			 const char *port)
+			 const char *via)
 {
-	char to[80], from[80], device[120], target[320] = "", text[LINE];
-	bool has = device_of(e, info, port, device, sizeof(device));
+	const struct sockaddr_ib *sib = (const void *)info->ai_dst_addr;
+	char to[80], from[80], device[120], target[320] = "", port[40], text[LINE];
+	bool has = device_of(e, info, via, device, sizeof(device));
 	struct rai_srv_record record;
 
 	cli_address_word(info->ai_dst_addr, to, sizeof(to));
@@ -182,9 +185,11 @@ static void print_result(const struct explain *e, unsigned number, bool last, co
 	if (rai_addrinfo_srv(info, &record) == 0)
 		snprintf(target, sizeof(target), "%s, priority %u, weight %u: ", record.target, record.priority,
 			 record.weight);
-	snprintf(text, sizeof(text), "%u. %s%s, %s %u, from %s; RDMA device%s %s", number, target, to,
-		 info->ai_family == AF_IB ? "low bits of the service id" : "port", cli_address_port(info->ai_dst_addr),
-		 from, has ? "" : ":", device);
+	snprintf(port, sizeof(port), "port %u", cli_address_port(info->ai_dst_addr));
+	if (info->ai_family == AF_IB)
+		snprintf(port, sizeof(port), "service id 0x%016" PRIx64, be64toh(sib->sib_sid));
+	snprintf(text, sizeof(text), "%u. %s%s, %s, from %s; RDMA device%s %s", number, target, to, port, from,
+		 has ? "" : ":", device);
 	cli_branch_print(stdout, cli_screen_width(stdout), 1, true, last, text);
 }
 

@@ -10,10 +10,16 @@
 #include "links.h"
 #include "out.h"
 #include "read.h"
+#include "screen.h"
 
 static void print_resolves(const char *what, const char *why_not)
 {
-	printf("    %-10s%s%s\n", what, why_not ? "no: " : "yes", why_not ? why_not : "");
+	enum { INDENT = 14 };
+	char text[200];
+
+	snprintf(text, sizeof(text), "%s%s", why_not ? "no: " : "yes", why_not ? why_not : "");
+	printf("    %-10s", what);
+	cli_print_wrapped(stdout, cli_screen_width(stdout), INDENT, text);
 }
 
 static void print_link(const struct cli_link *link, int width)

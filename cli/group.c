@@ -117,7 +117,8 @@ static char *help_commands(int key, const char *text, void *input)
 		if (c->summary)
 			fprintf(out, "  %-8s %s\n", c->name, c->summary);
 	below = strchr(group->name, ' ');
-	fprintf(out, "\n'rai help%s COMMAND' says more about each.", below ? below : "");
+	fprintf(out, "\n'rai help%s COMMAND' says more about each.%s%s", below ? below : "",
+		group->beginning ? " " : "", group->beginning ? group->beginning : "");
 	fclose(out);
 	return help;
 }

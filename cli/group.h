@@ -14,6 +14,7 @@ struct cli_command {
 struct cli_group {
 	const char *name;	/* "rai service" */
 	const char *doc;
+	const char *beginning;	/* a last line of help, where to begin; NULL: none */
 	const char *address_hint;	/* what an address is for where a command should stand; NULL: nothing */
 	const struct cli_command *commands;	/* up to one without a name */
 };

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <rdma/rai.h>
 #include <string.h>
+#include <strings.h>
 
 #include "screen.h"
 #include "words.h"
@@ -174,7 +175,8 @@ static void print_row(FILE *out, const struct table *table, const struct rdma_ad
 		if (!table->below[c])
 			continue;
 		columns[c].cell(info, cell);
-		fprintf(out, "    %s %s\n", columns[c].below, cell);
+		if (strcmp(cell, "-") != 0)
+			fprintf(out, "    %s %s\n", columns[c].below, cell);
 	}
 }
 
@@ -249,10 +251,11 @@ static void print_title(FILE *out, const struct cli_report *report, const struct
 	fprintf(out, "%" PRIu64 " %s%s", found, noun, found == 1 ? "" : plural);
 	if (report->srv && report->service)
 		fprintf(out, " of service %s", report->service);
-	if (report->srv)
+	/* A target has a column; and a name that is its own canonical one, or a service's, is told already. */
+	if (report->srv || (canon && strcasecmp(canon, report->node ? report->node : report->service) == 0))
 		canon = NULL;
 	if (canon)
-		fputs(", canonical name ", out);
+		fputs(report->sa ? ", name " : ", canonical name ", out);
 	print_tame(out, canon ? canon : "");
 	fputc('\n', out);
 }

@@ -53,6 +53,7 @@ static const struct cli_command commands[] = {
 static const struct cli_group rai = {
 	.name = "rai",
 	.doc = "Resolve host names and InfiniBand services to RDMA addresses.\v ",
+	.beginning = "To begin with: 'rai doctor'; without RDMA hardware: 'rai lab fabric'.",
 	.address_hint = "for a host's addresses: rai resolve",
 	.commands = commands,
 };

@@ -172,7 +172,7 @@ static void test_text_of_a_service_record_has_its_path_in_words(void **state)
 
 	(void)state;
 	assert_string_equal(text,
-		"store: 1 service record, canonical name store\n"
+		"store: 1 service record\n"
 		"FAMILY  DESTINATION  P_KEY   SERVICE ID          QP  SPACE  SOURCE\n"
 		"ib      fe80::3      0x8001  0x1122334455667788  RC  IB     fe80::1\n"
 		"    path  fe80::1 -> fe80::3\n"
@@ -199,7 +199,7 @@ static void test_text_wider_than_the_screen_is_folded(void **state)
 
 	(void)state;
 	assert_string_equal(text,
-		"store: 1 service record, canonical name store\n"
+		"store: 1 service record\n"
 		"FAMILY  DESTINATION                              P_KEY   SERVICE ID          QP  SPACE\n"
 		"ib      fe80:1111:2222:3333:4444:5555:6666:7777  0x8001  0x1122334455667788  RC  IB\n"
 		"    from fe80::1\n"
