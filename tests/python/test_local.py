@@ -50,9 +50,6 @@ class Local(unittest.IsolatedAsyncioTestCase):
             self.assertIn(caught.exception.errno, (errno.EINVAL, errno.ENAMETOOLONG))
         with self.assertRaises(ValueError):
             await rai.resolve("a\0b")
-        for port in (99999, -1, "65536"):
-            with self.assertRaises(ValueError):
-                await rai.resolve("192.0.2.1", port)
 
     async def test_resolve_of_a_number_of_another_family_is_not_found(self):
         with self.assertRaises(rai.NotFoundError) as caught:
