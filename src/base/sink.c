@@ -11,12 +11,14 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/program.h"
 
 enum { HEAD = 128, FILE_MODE = 0600, DAY_S = 86400 };
 
@@ -63,13 +65,19 @@ static int sink_write_stderr(const char *line, size_t len)
 }
 
 /* The names that are asked for are nobody else's business. A FIFO that nobody reads is not waited for; a link may lead
- * to a file that somebody else wants written. */
+ * to a file that somebody else wants written, and another user's file is theirs to read. */
 static int sink_open_file(const struct rcm_sink *sink)
 {
 	int fd = open(sink->path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY,
 		      FILE_MODE);
+	struct stat st;
 
-	return fd < 0 ? rcm_errno() : fd;
+	if (fd < 0)
+		return rcm_errno();
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_uid == geteuid() || st.st_uid == 0)
+		return fd;
+	close(fd);
+	return -EPERM;
 }
 
 static bool is_leap(int year)
@@ -96,14 +104,15 @@ static void sink_date(int64_t days, int *ret_year, int *ret_month, int *ret_day)
 /* "2026-11-30T17:05:06.123456Z rping[123] " */
 static size_t sink_head(char head[HEAD])
 {
+	char program[RCM_PROGRAM_MAX];
 	struct timespec now;
 	int year, month, day, s;
 
 	clock_gettime(CLOCK_REALTIME, &now);
 	sink_date(now.tv_sec / DAY_S, &year, &month, &day);
 	s = (int)(now.tv_sec % DAY_S);
-	return (size_t)snprintf(head, HEAD, "%04d-%02d-%02dT%02d:%02d:%02d.%06ldZ %.32s[%d] ", year, month, day,
-				s / 3600, s / 60 % 60, s % 60, now.tv_nsec / 1000, program_invocation_short_name,
+	return (size_t)snprintf(head, HEAD, "%04d-%02d-%02dT%02d:%02d:%02d.%06ldZ %s[%d] ", year, month, day,
+				s / 3600, s / 60 % 60, s % 60, now.tv_nsec / 1000, rcm_program_name(program),
 				(int)getpid());
 }
 
@@ -143,15 +152,15 @@ static int sink_open_socket(const struct rcm_sink *sink)
 /* The journal's own protocol (systemd.io/JOURNAL_NATIVE_PROTOCOL): a field a line, as no text has a newline. */
 static int sink_write_socket(const struct rcm_sink *sink, int priority, const char *line, size_t len)
 {
-	char head[HEAD];
+	char head[HEAD], program[RCM_PROGRAM_MAX];
 	struct iovec parts[] = { { .iov_base = head }, { .iov_base = (void *)(uintptr_t)line, .iov_len = len } };
 	const struct msghdr message = { .msg_iov = parts, .msg_iovlen = 2 };
 	int fd = sink_open_socket(sink), ret = 0;
 
 	if (fd < 0)
 		return fd;
-	parts[0].iov_len = (size_t)snprintf(head, sizeof(head), "PRIORITY=%d\nSYSLOG_IDENTIFIER=%.32s\nMESSAGE=",
-					    priority, program_invocation_short_name);
+	parts[0].iov_len = (size_t)snprintf(head, sizeof(head), "PRIORITY=%d\nSYSLOG_IDENTIFIER=%s\nMESSAGE=",
+					    priority, rcm_program_name(program));
 	if (sendmsg(fd, &message, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
 		ret = rcm_errno();
 	close(fd);

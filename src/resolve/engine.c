@@ -13,7 +13,7 @@
 
 static struct rcm_engine first = {
 	.starting = RCM_LOCK_INIT, .door = RCM_LOCK_INIT, .gate = RCM_LOCK_INIT, .box = RCM_LOCK_INIT,
-	.reach_lock = RCM_LOCK_INIT, .cache = { .lock = RCM_LOCK_INIT },
+	.reach_lock = RCM_LOCK_INIT, .cache = { .lock = RCM_LOCK_INIT }, .gauge = { .making = RCM_LOCK_INIT },
 	.posted = STAILQ_HEAD_INITIALIZER(first.posted),
 	.cancels = STAILQ_HEAD_INITIALIZER(first.cancels),
 	.errands = STAILQ_HEAD_INITIALIZER(first.errands),
@@ -41,7 +41,7 @@ void rcm_engine_use(const struct rcm_backends *backends)
 static void engine_init(struct rcm_engine *engine) RCM_UNCHECKED
 {
 	struct rcm_lock *locks[] = { &engine->starting, &engine->door, &engine->gate, &engine->box, &engine->reach_lock,
-				     &engine->cache.lock };
+				     &engine->cache.lock, &engine->gauge.making };
 
 	for (size_t i = 0; i < sizeof(locks) / sizeof(*locks); i++)
 		rcm_lock_init(locks[i]);
@@ -80,7 +80,12 @@ int rcm_engine_succeed(struct rcm_engine *lost)
 
 unsigned rcm_engine_number(struct rcm_engine *engine)
 {
-	return atomic_fetch_add_explicit(&engine->numbers, 1, memory_order_relaxed) + 1;
+	unsigned number;
+
+	do
+		number = atomic_fetch_add_explicit(&engine->numbers, 1, memory_order_relaxed) + 1;
+	while (!number);	/* 0 is none's */
+	return number;
 }
 
 struct rcm_dns *rcm_engine_dns(struct rcm_engine *engine)

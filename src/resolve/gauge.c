@@ -17,6 +17,7 @@
 #include "base/fds.h"
 #include "base/limits.h"
 #include "base/log.h"
+#include "base/program.h"
 
 #define REST_NS RCM_NS_PER_S
 
@@ -40,15 +41,16 @@ static bool gauge_may_read(int fd)
 /* A line a counter, by their names in struct rai_stats. */
 static size_t gauge_print(const struct rcm_gauge *gauge, char reply[REPLY_ROOM])
 {
+	char program[RCM_PROGRAM_MAX];
 	struct rai_stats s;
 	int len;
 
 	gauge->show(gauge->arg, &s);
-	len = snprintf(reply, REPLY_ROOM, "rai-stats 1\nversion %s\nprogram %.64s\npid %" PRIu64 "\nstarted %" PRIu64
+	len = snprintf(reply, REPLY_ROOM, "rai-stats 1\nversion %s\nprogram %s\npid %" PRIu64 "\nstarted %" PRIu64
 		       "\nresolved %" PRIu64 "\nfailed %" PRIu64 "\ncancelled %" PRIu64 "\nkept_hits %" PRIu64
 		       "\nshared %" PRIu64 "\nlookups %" PRIu64 "\ntimeouts %" PRIu64 "\nsa_queries %" PRIu64
 		       "\nsa_retries %" PRIu64 "\noutstanding %" PRIu64 "\nin_flight %" PRIu64 "\nkept %" PRIu64 "\n",
-		       RAI_VERSION, program_invocation_short_name, (uint64_t)atomic_load(&gauge->pid), s.started,
+		       RAI_VERSION, rcm_program_name(program), (uint64_t)atomic_load(&gauge->pid), s.started,
 		       s.resolved, s.failed, s.cancelled, s.kept_hits, s.shared, s.lookups, s.timeouts, s.sa_queries,
 		       s.sa_retries, s.outstanding, s.in_flight, s.kept);
 	return len < REPLY_ROOM ? (size_t)len : REPLY_ROOM - 1;
@@ -147,20 +149,23 @@ static int gauge_try(struct rcm_gauge *gauge, struct rcm_loop *loop)
 		return ret;
 	if (!rcm_gauge_path(gauge->directory, pid, gauge->path, sizeof(gauge->path)))
 		return -ENAMETOOLONG;
-	fd = gauge_bind(gauge->path);
+	/* Said before it is made: either the process's end waits for it here, or is seen here. */
+	atomic_store(&gauge->pid, pid);
+	rcm_lock_acquire(&gauge->making);
+	fd = atomic_load(&gauge->over) ? -ESHUTDOWN : gauge_bind(gauge->path);
+	rcm_lock_release(&gauge->making);
 	if (fd < 0)
-		return fd;
-	ret = rcm_source_add(loop, &gauge->source, fd, RCM_READABLE, gauge_asked);
-	if (ret) {
+		ret = fd;
+	else
+		ret = rcm_source_add(loop, &gauge->source, fd, RCM_READABLE, gauge_asked);
+	if (!ret)
+		return 0;
+	if (fd >= 0) {
 		unlink(gauge->path);
 		rcm_fds_close(fd);
-		return ret;
 	}
-	atomic_store(&gauge->pid, pid);
-	/* The process's end may have come between. */
-	if (atomic_load(&gauge->over))
-		rcm_gauge_remove(gauge);
-	return 0;
+	atomic_store(&gauge->pid, 0);
+	return ret == -ESHUTDOWN ? 0 : ret;
 }
 
 void rcm_gauge_want(struct rcm_gauge *gauge)
@@ -198,12 +203,16 @@ void rcm_gauge_remove(struct rcm_gauge *gauge)
 
 	atomic_store(&gauge->over, true);
 	pid = atomic_load(&gauge->pid);
-	if (pid && pid == (uint64_t)getpid())
-		unlink(gauge->path);
+	if (!pid || pid != (uint64_t)getpid())
+		return;
+	rcm_lock_acquire(&gauge->making);
+	unlink(gauge->path);
+	rcm_lock_release(&gauge->making);
 }
 
 void rcm_gauge_abandon(struct rcm_gauge *gauge)
 {
+	rcm_lock_init(&gauge->making);
 	gauge->source.loop = NULL;
 	gauge->timer = (struct rcm_timer){ 0 };
 	atomic_store(&gauge->pid, 0);

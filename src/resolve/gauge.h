@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/lock.h"
 #include "loop/timer.h"
 
 typedef void rcm_gauge_fn(void *arg, struct rai_stats *ret_stats);
@@ -18,7 +19,8 @@ struct rcm_gauge {
 	rcm_gauge_fn *show;
 	void *arg;
 	atomic_bool over;		/* the process ends: no name is to be left any more */
-	_Atomic(uint64_t) pid;		/* whose socket it is; 0: it isn't open */
+	_Atomic(uint64_t) pid;		/* whose socket it is, or is about to be; 0: nobody's */
+	struct rcm_lock making;		/* held while the name is made, and while it is removed at the process's end */
 	int wanted;			/* 0: not; 1; -errno, why it can't be had */
 	char directory[108];		/* where, */
 	char path[108];			/* and its name; both as sun_path */

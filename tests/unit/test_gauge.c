@@ -202,6 +202,26 @@ static void test_gauge_of_a_program_with_a_long_name_has_all_counters(void **sta
 	close(fd);
 }
 
+static void test_gauge_of_a_program_with_lines_in_its_name_has_its_own_alone(void **state)
+{
+	char *before = program_invocation_short_name, name[] = "a\nkept 9", reply[2048];
+	ssize_t len;
+	int fd;
+
+	(void)state;
+	open_it();
+	fd = ask();
+	program_invocation_short_name = name;
+	assert_int_equal(rcm_loop_turn(&loop, 0), 0);
+	program_invocation_short_name = before;
+	len = recv(fd, reply, sizeof(reply) - 1, MSG_DONTWAIT);
+	assert_true(len > 0);
+	reply[len] = 0;
+	assert_non_null(strstr(reply, "\nprogram a?kept 9\n"));
+	assert_null(strstr(reply, "\nkept 9\n"));
+	close(fd);
+}
+
 static void test_gauge_is_not_put_where_others_may_write_or_where_there_is_nothing(void **state)
 {
 	(void)state;
@@ -283,6 +303,7 @@ int main(void)
 		IN_DIRECTORY(test_gauge_is_where_the_environment_said_before_its_thread_began),
 		IN_DIRECTORY(test_gauge_that_may_not_accept_rests_for_a_while_and_does_not_spin),
 		IN_DIRECTORY(test_gauge_of_a_program_with_a_long_name_has_all_counters),
+		IN_DIRECTORY(test_gauge_of_a_program_with_lines_in_its_name_has_its_own_alone),
 		IN_DIRECTORY(test_gauge_is_not_put_where_others_may_write_or_where_there_is_nothing),
 		IN_DIRECTORY(test_gauge_takes_the_place_of_what_a_killed_process_left),
 		IN_DIRECTORY(test_gauge_of_the_parent_is_left_alone_by_a_child),

@@ -205,6 +205,33 @@ static void test_sink_that_is_a_link_or_no_path_is_refused(void **state)
 	assert_int_equal(put("one\n"), -ELOOP);
 }
 
+static void test_sink_file_of_another_user_is_not_written_to(void **state)
+{
+	(void)state;
+	if (geteuid() != 0)
+		skip();		/* a file can't be given away */
+	assert_int_equal(rcm_sink_choose(path, &sink), 0);
+	assert_int_equal(put("one\n"), 0);
+	assert_int_equal(chown(path, 65534, 65534), 0);
+	assert_int_equal(put("two\n"), -EPERM);
+	assert_null(strstr(contents(), "two"));
+	assert_int_equal(rcm_sink_choose(path, &sink), -EPERM);
+}
+
+static void test_sink_of_a_program_with_a_line_in_its_name_has_one_line(void **state)
+{
+	char *before = program_invocation_short_name, name[] = "a\n2026-11-30 rai: error: b";
+
+	(void)state;
+	assert_int_equal(rcm_sink_choose(path, &sink), 0);
+	program_invocation_short_name = name;
+	assert_int_equal(put("one\n"), 0);
+	program_invocation_short_name = before;
+	contents();
+	assert_ptr_equal(strchr(text, '\n'), strstr(text, "one\n") + 3);
+	assert_non_null(strstr(text, " a?2026-11-30 rai: error: b["));
+}
+
 static void test_sink_fifo_that_nobody_reads_is_not_waited_for(void **state)
 {
 	char line[4096];
@@ -301,6 +328,8 @@ int main(void)
 		SINK_TEST(test_sink_file_that_was_moved_is_made_anew),
 		SINK_TEST(test_sink_file_leaves_no_descriptor),
 		SINK_TEST(test_sink_that_is_a_link_or_no_path_is_refused),
+		SINK_TEST(test_sink_file_of_another_user_is_not_written_to),
+		SINK_TEST(test_sink_of_a_program_with_a_line_in_its_name_has_one_line),
 		SINK_TEST(test_sink_fifo_that_nobody_reads_is_not_waited_for),
 		SINK_TEST(test_sink_without_a_descriptor_is_chosen_and_used_when_there_is_one),
 		SINK_TEST(test_sink_full_disk_loses_the_line),
