@@ -16,7 +16,9 @@ _rai() {
 	done
 	case $verb in
 	'') words="$(_rai_verbs "$rai") help --help --usage --version" ;;
-	help) words=$(_rai_verbs "$rai") ;;
+	help)
+		if ((COMP_CWORD == i + 1)); then words=$(_rai_verbs "$rai")
+		elif [ "$prev" = service ]; then words=$(_rai_verbs "$rai" service); fi ;;
 	run)
 		# The rest is another command's, but for options right behind.
 		while ((++i < COMP_CWORD)) && [[ ${COMP_WORDS[i]} == -* ]]; do :; done
@@ -28,10 +30,11 @@ _rai() {
 		elif ((i >= COMP_CWORD)); then mapfile -t COMPREPLY < <(compgen -c -- "$cur"); return
 		else mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return; fi ;;
 	*)
-		case $prev in
-		-p | --port) words=$(_rai_ports "$rai") ;;
-		-f | --family) words='inet inet6 ib' ;;
-		-F | --file) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
+		case "$verb $prev" in
+		*' -p' | *' --port') words=$(_rai_ports "$rai") ;;
+		'resolve -f' | *' --family') words='inet inet6'; [ "$verb" = explain ] || words+=' ib' ;;
+		'explain -f') words='inet inet6' ;;
+		'resolve -F' | *' --file') mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
 		*)
 			if [ "$verb" = service ]; then
 				if ((COMP_CWORD == i + 1)); then words="$(_rai_verbs "$rai" service) $(_rai_options "$rai" service)"

@@ -35,11 +35,14 @@ end
 
 complete -c rai -f
 complete -c rai -n 'test (count (commandline -opc)) -eq 1' -a '(__rai_verbs)'
-complete -c rai -n 'contains -- help (__rai_verb)' -a '(__rai_verbs)'
+complete -c rai -n 'contains -- help (__rai_verb); and test (count (commandline -opc)) -eq 2' -a '(__rai_verbs)'
+complete -c rai -n 'contains -- help (__rai_verb); and __rai_previous service' -a '(__rai_actions)'
 complete -c rai -n 'test (count (commandline -opc)) -ge 2; and string match -q -- "-*" (commandline -ct)' -a '(__rai_options)'
 complete -c rai -n '__rai_previous -p --port' -a '(__rai_ports)'
-complete -c rai -n '__rai_previous -f --family' -a 'inet inet6 ib'
-complete -c rai -n '__rai_previous -F --file' -F
+complete -c rai -n 'contains -- (__rai_verb) resolve explain; and __rai_previous -f --family' -a 'inet inet6'
+complete -c rai -n 'contains -- resolve (__rai_verb); and __rai_previous -f --family' -a ib
+complete -c rai -n 'contains -- resolve (__rai_verb); and __rai_previous -F --file' -F
+complete -c rai -n 'contains -- lab (__rai_verb); and test (count (commandline -opc)) -eq 2' -a 'fabric vm on sm link loss'
 complete -c rai -n 'contains -- service (__rai_verb); and test (count (commandline -opc)) -eq 2' -a '(__rai_actions)'
 complete -c rai -n 'contains -- run (__rai_verb)' -a '(__fish_complete_subcommand --fcs-skip=2)'
 complete -c rai -n 'contains -- (__rai_verb) resolve explain ping; and not __rai_previous -p --port -f --family -F --file' -a '(__fish_print_hostnames)'
