@@ -5,7 +5,7 @@ BUILD ?= build
 export BUILD PREFIX LIBDIR DESTDIR TIME COUNT SEED
 # What root builds in a user's clone is the user's: every recipe goes through scripts/owned.
 
-.PHONY: all help deps check test fuzz mutate soak check-vm check-arch demo bench bench-vm html install uninstall dist deb check-deb rpm container clean
+.PHONY: all help deps check test fuzz mutate soak check-vm check-arch check-compilers demo bench bench-vm html install uninstall dist deb check-deb rpm container clean
 
 all:
 	@scripts/owned scripts/build
@@ -19,7 +19,7 @@ help:
 	@echo 'make mutate      changes the source in COUNT=100 places, one by one: does a test notice?'
 	@echo 'make soak        steady load while faults come and go, TIME=3600 seconds'
 	@echo 'make check-vm    the tests in guests with Soft-RoCE'
-	@echo 'make check-arch  the unit tests on other processors, emulated'
+	@echo 'make check-arch  the unit tests on other processors, emulated; make check-compilers: with newer compilers (as root)'
 	@echo 'make bench       its speed; make bench-vm: in guests'
 	@echo 'make html        README, docs and manual as pages in build/html'
 	@echo 'make install     under PREFIX=/usr/local, with LIBDIR= and DESTDIR= where wanted'
@@ -55,6 +55,9 @@ check-vm:
 
 check-arch:
 	@scripts/owned scripts/arch
+
+check-compilers:
+	@scripts/owned scripts/compilers
 
 demo:
 	@scripts/owned scripts/demo

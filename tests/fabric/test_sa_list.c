@@ -164,7 +164,7 @@ static void test_list_by_what_a_record_has_leaves_out_the_others(void **state)
 		assert_memory_equal(records[i].gid, filter.gid, 16);
 	filter.id = 0x77;
 	assert_int_equal(list(&filter), 0);
-	assert_int_equal(list_named(NAME_64 + 1), 0);
+	assert_int_equal(list_named(&NAME_64[1]), 0);
 }
 
 /* More than a resolution has. */
