@@ -262,6 +262,8 @@ static void test_query_ib_service_tells_more_records_than_room(void **state)
 	assert_string_equal((char *)records[1] + 48, "second");
 	rcm_fake_step_error(rcm_fake_ucma_expect(RDMA_USER_CM_CMD_QUERY), ENODATA);
 	assert_int_equal(rcm_ucma_query_ib_service(&ucma, 6, records, 2, &count, &total), -ENODATA);
+	assert_int_equal(count, 2);
+	assert_int_equal(total, 3);
 }
 
 static void test_connect_every_parameter_arrives(void **state)

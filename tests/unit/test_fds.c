@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -104,6 +105,18 @@ static void test_fds_whose_number_is_another_file_by_now_are_left_open_at_a_fork
 	close(theirs);
 }
 
+/* All of a kind look alike to fstat(2), the application's, too. */
+static void test_fds_in_doubt_that_have_no_type_are_nobodys(void **state)
+{
+	int own = rcm_fds_add(eventfd(0, EFD_CLOEXEC));
+
+	(void)state;
+	assert_true(own >= 0);
+	rcm_fds_doubt();
+	assert_false(rcm_fds_forget(own));
+	close(own);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -111,6 +124,7 @@ int main(void)
 		cmocka_unit_test(test_fds_that_could_not_be_opened_are_the_errno),
 		cmocka_unit_test(test_fds_above_1024_are_known_as_well),
 		cmocka_unit_test(test_fds_whose_number_is_another_file_by_now_are_left_open_at_a_fork),
+		cmocka_unit_test(test_fds_in_doubt_that_have_no_type_are_nobodys),
 		cmocka_unit_test(test_fds_are_closed_at_the_fork_and_not_again_in_the_child),
 	};
 

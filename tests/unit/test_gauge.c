@@ -229,6 +229,12 @@ static void test_gauge_is_not_put_where_others_may_write_or_where_there_is_nothi
 	open_it();
 	setenv("XDG_RUNTIME_DIR", "/nonexistent", 1);
 	open_it();
+	assert_int_equal(chmod(directory, 0700), 0);
+	/* As root alone: another's may be theirs to take away. */
+	if (!chown(directory, 65534, (gid_t)-1)) {
+		setenv("XDG_RUNTIME_DIR", directory, 1);
+		open_it();
+	}
 	setenv("XDG_RUNTIME_DIR", "tmp", 1);
 	open_it();
 	unsetenv("XDG_RUNTIME_DIR");

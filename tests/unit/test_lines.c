@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/tell.h"
+#include "fake_malloc.h"
 #include "test.h"
 
 /* Where files may be large, the C library has it under another name. */
@@ -121,6 +122,17 @@ static void test_lines_that_can_not_be_read_for_now_are_an_error(void **state)
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 
+static void test_lines_without_memory_are_an_error(void **state)
+{
+	char text[64] = "";
+
+	(void)state;
+	rcm_fake_malloc_fail(1);
+	assert_int_equal(rcm_lines_each("/etc/passwd", join, text), -ENOMEM);
+	assert_true(rcm_fake_malloc_calm());
+	assert_string_equal(text, "");
+}
+
 static void test_lines_of_a_file_without_an_end_are_too_many(void **state)
 {
 	char path[] = "/tmp/rai-lines-XXXXXX", text[64] = "";
@@ -143,6 +155,7 @@ int main(void)
 		cmocka_unit_test(test_lines_of_a_file_that_can_not_be_opened_are_none_or_an_error),
 		cmocka_unit_test(test_lines_of_a_file_that_may_not_be_read_are_none_and_it_is_told),
 		cmocka_unit_test(test_lines_that_can_not_be_read_for_now_are_an_error),
+		cmocka_unit_test(test_lines_without_memory_are_an_error),
 		cmocka_unit_test(test_lines_of_a_file_without_an_end_are_too_many),
 	};
 

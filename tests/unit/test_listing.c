@@ -105,6 +105,17 @@ static void test_removal_cancelled_is_told_as_a_service(void **state)
 	get(RAI_EVENT_SERVICE, -ECANCELED, 0);
 }
 
+static void test_removal_of_what_has_no_id_or_no_gid_is_einval(void **state)
+{
+	struct rai_service_record record = { .gid = { 0xfe, [15] = 9 } };
+
+	(void)state;
+	bind_id(id, 1, 0);
+	assert_int_equal(rcm_listing_remove(id, &record), -EINVAL);
+	record = (struct rai_service_record){ .id = 7 };
+	assert_int_equal(rcm_listing_remove(id, &record), -EINVAL);
+}
+
 static void test_removal_of_a_record_with_a_reserved_field_is_einval(void **state)
 {
 	struct rai_service_record record = { .id = 7, .gid = { 0xfe, [15] = 9 }, .reserved = { [3] = 1 } };
@@ -153,6 +164,7 @@ int main(void)
 		T(test_listing_asks_for_what_the_filter_has),
 		T(test_removal_asks_for_the_record_and_is_told_as_a_service),
 		T(test_removal_cancelled_is_told_as_a_service),
+		T(test_removal_of_what_has_no_id_or_no_gid_is_einval),
 		T(test_removal_of_a_record_with_a_reserved_field_is_einval),
 		T(test_listing_at_a_port_without_an_sa_is_enotsup),
 		T(test_removal_where_umad_may_not_be_used_is_eacces),

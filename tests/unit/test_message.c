@@ -249,6 +249,22 @@ static void test_message_negative_ttl_is_the_lesser_of_the_soa_s_two(void **stat
 	}
 }
 
+static void test_message_soa_with_a_broken_name_tells_no_ttl(void **state)
+{
+	static const uint8_t server[] = "\xc0\x0c\0\6\0\1\0\0\0\x3c\0\x16\x80\0" "\0\0\0\1\0\0\0\2\0\0\0\3\0\0\0\4\0\0\0";
+	static const uint8_t mailbox[] = "\xc0\x0c\0\6\0\1\0\0\0\x3c\0\x16\0\x80" "\0\0\0\1\0\0\0\2\0\0\0\3\0\0\0\4\0\0\0";
+
+	(void)state;
+	begin("a.test", ns_t_a, 0);
+	dns_message_add_raw(&message, 2, server, sizeof(server));
+	assert_int_equal(read_all(), 0);
+	assert_int_equal(answer.negative_ttl, UINT32_MAX);
+	begin("a.test", ns_t_a, 0);
+	dns_message_add_raw(&message, 2, mailbox, sizeof(mailbox));
+	assert_int_equal(read_all(), 0);
+	assert_int_equal(answer.negative_ttl, UINT32_MAX);
+}
+
 /* P3: some pad. */
 static void test_message_octets_behind_it_do_not_matter(void **state)
 {
@@ -444,6 +460,7 @@ int main(void)
 		cmocka_unit_test(test_message_without_its_question_counts_for_those_who_did_not_understand),
 		cmocka_unit_test(test_message_flags_and_codes),
 		cmocka_unit_test(test_message_negative_ttl_is_the_lesser_of_the_soa_s_two),
+		cmocka_unit_test(test_message_soa_with_a_broken_name_tells_no_ttl),
 		cmocka_unit_test(test_message_octets_behind_it_do_not_matter),
 		cmocka_unit_test(test_message_cut_anywhere_is_none_or_malformed),
 		cmocka_unit_test(test_message_address_of_wrong_length_is_malformed),

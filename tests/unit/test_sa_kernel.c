@@ -176,6 +176,8 @@ static void test_kernel_without_the_command_is_not_usable(void **state)
 	(void)state;
 	rcm_fake_step_error(rcm_fake_ucma_expect(RCM_UCM_CMD_RESOLVE_IB_SERVICE), EINVAL);
 	assert_false(rcm_sa_kernel_usable());
+	assert_false(rcm_sa_kernel_usable());	/* asked once */
+	assert_int_equal(rcm_fake_ucma_count(RCM_UCM_CMD_RESOLVE_IB_SERVICE), 1);
 }
 
 static void test_service_is_asked_on_an_id_of_its_own(void **state)
@@ -523,6 +525,18 @@ static void test_queries_beyond_the_window_wait_in_order(void **state)
 	assert_int_equal(rcm_fake_ucma_ids(), 0);
 }
 
+/* What is left over a sanitizer tells. */
+static void test_queries_of_a_client_that_is_closed_are_not_answered(void **state)
+{
+	struct heard h[RCM_SA_WINDOW + 2] = { 0 };
+
+	for (unsigned i = 0; i < RCM_SA_WINDOW + 2; i++)
+		ask_service(&h[i], 1);
+	tear_down(state);
+	for (unsigned i = 0; i < RCM_SA_WINDOW + 2; i++)
+		assert_int_equal(h[i].calls, 0);
+}
+
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -547,6 +561,7 @@ int main(void)
 		T(test_step_that_the_kernel_refuses_ends_its_query),
 		T(test_query_that_waited_is_told_that_the_kernel_refuses_it),
 		T(test_queries_beyond_the_window_wait_in_order),
+		cmocka_unit_test_setup(test_queries_of_a_client_that_is_closed_are_not_answered, set_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

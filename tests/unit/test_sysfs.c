@@ -3,6 +3,8 @@
 #include "base/sysfs.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
 
 #include "fake_sysfs.h"
 #include "test.h"
@@ -82,6 +84,24 @@ static void test_sysfs_each_entry_is_told_until_enough(void **state)
 	assert_int_equal(rcm_sysfs_each(count_until_three, &count, "class/e4"), -ENOTDIR);
 }
 
+/* Zero, too, is the number of a descriptor. */
+static void test_sysfs_reads_leave_no_descriptor(void **state)
+{
+	int input = dup(STDIN_FILENO);
+	char line[16];
+
+	(void)state;
+	rcm_fake_sysfs_add("here", "x");
+	close(STDIN_FILENO);
+	assert_int_equal(rcm_sysfs_line(line, sizeof(line), "here"), 0);
+	assert_true(rcm_sysfs_has("here"));
+	assert_int_equal(open("/dev/null", O_RDONLY | O_CLOEXEC), STDIN_FILENO);
+	if (input >= 0) {
+		dup2(input, STDIN_FILENO);
+		close(input);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -90,6 +110,7 @@ int main(void)
 		T(test_sysfs_line_of_what_cannot_be_read_is_an_error),
 		T(test_sysfs_has_what_is_there),
 		T(test_sysfs_each_entry_is_told_until_enough),
+		T(test_sysfs_reads_leave_no_descriptor),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
