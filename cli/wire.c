@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char magic[8] = "raiping1";
+static const char magic[] = "raiping1";
 
 void cli_hello_make(uint32_t size, struct cli_hello *ret_hello)
 {
-	memcpy(ret_hello->magic, magic, sizeof(magic));
+	memcpy(ret_hello->magic, magic, sizeof(ret_hello->magic));
 	ret_hello->size = htonl(size);
 }
 
@@ -26,7 +26,7 @@ uint32_t cli_hello_read(const void *data, size_t len)
 		return 0;
 	memcpy(&hello, data, sizeof(hello));
 	size = ntohl(hello.size);
-	return memcmp(hello.magic, magic, sizeof(magic)) == 0 && size <= CLI_PING_MAX ? size : 0;
+	return memcmp(hello.magic, magic, sizeof(hello.magic)) == 0 && size <= CLI_PING_MAX ? size : 0;
 }
 
 int cli_wire_open(struct cli_wire *wire, struct rdma_cm_id *id, uint32_t size, const char **ret_call)
