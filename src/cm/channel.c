@@ -283,13 +283,11 @@ void rcm_channel_stop(struct rcm_channel *channel)
 	if (!used)
 		return;
 	if (channel->for_sync)
-		rcm_rouse_begin();
+		rcm_rouse_all();
 	rcm_lock_acquire(&channel->lock);
 	while (channel->users)
 		rcm_lock_wait(&channel->lock, &channel->left);
 	rcm_lock_release(&channel->lock);
-	if (channel->for_sync)
-		rcm_rouse_end();
 }
 
 void rcm_channel_resume(struct rcm_channel *channel)

@@ -2,86 +2,114 @@
 /* Waking the threads of this process that wait on a bare descriptor. */
 #include "cm/rouse.h"
 
-#include <pthread.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <unistd.h>
+#include <sys/queue.h>
 
 #include "base/fds.h"
 #include "base/fork.h"
 #include "base/lock.h"
 
-static struct rcm_lock lock = RCM_LOCK_INIT;
-static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
-static atomic_int rouse_fd = -1;		/* these two change under lock */
-static atomic_uint changes;
-static unsigned rousing RCM_GUARDED_BY(lock);
+/* Its descriptor stays readable until all that joined have left, however long one of them is held up, in a signal
+ * handler say; the others are in the next round by then, asleep on another descriptor. So there are as many as rounds
+ * with somebody in them: one as a rule. */
+struct rcm_round {
+	SLIST_ENTRY(rcm_round) spare;
+	unsigned waits;
+	int fd;				/* an epoll descriptor over due_fd, an eventfd that is always up */
+	int due_fd;
+};
 
-void rcm_rouse_look(struct rcm_rouse *rouse)
+static struct rcm_lock lock = RCM_LOCK_INIT;
+static struct rcm_round *present RCM_GUARDED_BY(lock);
+static SLIST_HEAD(, rcm_round) spares RCM_GUARDED_BY(lock) = SLIST_HEAD_INITIALIZER(spares);
+
+static int round_control(const struct rcm_round *round, int op, uint32_t events)
 {
-	rouse->changes = atomic_load(&changes);
+	struct epoll_event e = { .events = events };
+
+	return epoll_ctl(round->fd, op, round->due_fd, &e);
 }
 
-static void rouse_open(void)
+static struct rcm_round *round_open(void)
 {
-	int fd, cancel;
+	struct rcm_round *round = calloc(1, sizeof(*round));
 
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	if (!round)
+		return NULL;
+	round->fd = rcm_fds_add(epoll_create1(EPOLL_CLOEXEC));
+	round->due_fd = rcm_fds_add(eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK));
+	if (round->fd >= 0 && round->due_fd >= 0 && !round_control(round, EPOLL_CTL_ADD, 0))
+		return round;
+	rcm_fds_close(round->due_fd);
+	rcm_fds_close(round->fd);
+	free(round);
+	return NULL;
+}
+
+static void rouse_begin_round_locked(void) RCM_REQUIRES(lock)
+{
+	rcm_lock_assert_held(&lock);
+	present = SLIST_FIRST(&spares);
+	if (present)
+		SLIST_REMOVE_HEAD(&spares, spare);
+	else
+		present = round_open();
+}
+
+static void rouse_leave_locked(struct rcm_rouse *rouse) RCM_REQUIRES(lock)
+{
+	struct rcm_round *round = rouse->round;
+
+	rcm_lock_assert_held(&lock);
+	rouse->round = NULL;
+	if (!round || --round->waits || round == present)
+		return;
+	round_control(round, EPOLL_CTL_MOD, 0);
+	SLIST_INSERT_HEAD(&spares, round, spare);
+}
+
+bool rcm_rouse_join(struct rcm_rouse *rouse)
+{
+	bool joined = false;
+
 	rcm_lock_acquire(&lock);
-	if (rouse_fd < 0) {
-		fd = rcm_fds_add(eventfd(rousing ? 1 : 0, EFD_CLOEXEC | EFD_NONBLOCK));
-		atomic_store(&rouse_fd, fd < 0 ? -1 : fd);
+	if (!present)
+		rouse_begin_round_locked();
+	if (rouse->round != present) {
+		rouse_leave_locked(rouse);
+		rouse->round = present;
+		joined = present;
+	}
+	if (joined)
+		present->waits++;
+	rcm_lock_release(&lock);
+	return joined;
+}
+
+int rcm_rouse_fd(const struct rcm_rouse *rouse)
+{
+	return rouse->round ? rouse->round->fd : -1;
+}
+
+void rcm_rouse_leave(struct rcm_rouse *rouse)
+{
+	if (!rouse->round)
+		return;
+	rcm_lock_acquire(&lock);
+	rouse_leave_locked(rouse);
+	rcm_lock_release(&lock);
+}
+
+void rcm_rouse_all(void)
+{
+	rcm_lock_acquire(&lock);
+	if (present && present->waits) {
+		round_control(present, EPOLL_CTL_MOD, EPOLLIN);
+		present = NULL;
 	}
 	rcm_lock_release(&lock);
-	pthread_setcancelstate(cancel, NULL);
-}
-
-int rcm_rouse_fd(void)
-{
-	if (atomic_load(&rouse_fd) < 0)
-		rouse_open();
-	return atomic_load(&rouse_fd);
-}
-
-/* Not by polling on: the descriptor stays readable until those that are meant are gone, and a thread of a higher
- * priority would leave them no processor. */
-void rcm_rouse_await_change(const struct rcm_rouse *rouse)
-{
-	int cancel;
-
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	rcm_lock_acquire(&lock);
-	while (rousing && changes == rouse->changes)
-		rcm_lock_wait(&lock, &changed);
-	rcm_lock_release(&lock);
-	pthread_setcancelstate(cancel, NULL);
-}
-
-static void rouse_count(int by)
-{
-	eventfd_t value;
-	int cancel;
-
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	rcm_lock_acquire(&lock);
-	rousing += (unsigned)by;
-	changes++;
-	if (rouse_fd >= 0 && rousing)
-		eventfd_write(rouse_fd, 1);
-	else if (rouse_fd >= 0)
-		eventfd_read(rouse_fd, &value);
-	pthread_cond_broadcast(&changed);
-	rcm_lock_release(&lock);
-	pthread_setcancelstate(cancel, NULL);
-}
-
-void rcm_rouse_begin(void)
-{
-	rouse_count(1);
-}
-
-void rcm_rouse_end(void)
-{
-	rouse_count(-1);
 }
 
 static void rouse_fork_prepare(void) RCM_UNCHECKED
@@ -94,12 +122,11 @@ static void rouse_fork_parent(void) RCM_UNCHECKED
 	rcm_lock_release(&lock);
 }
 
-/* The parent's is closed by then, and nobody waits in the child. */
+/* The parent's are closed by then. Nobody waits in the child, unless the fork was a signal handler's. */
 static void rouse_fork_child(void) RCM_UNCHECKED
 {
-	rouse_fd = -1;
-	rousing = 0;
-	pthread_cond_init(&changed, NULL);
+	present = NULL;
+	SLIST_INIT(&spares);
 	rcm_lock_release(&lock);
 }
 

@@ -2,20 +2,25 @@
 /* Waking the threads of this process that wait on a bare descriptor, which nothing of ours makes readable. */
 #pragma once
 
-/* A wait that can be roused. */
+#include <stdbool.h>
+
+/* The waits that began since the last were roused, and the descriptor that rouses them. */
+struct rcm_round;
+
+/* A wait that can be roused: {0} before it joins, and once it has left. */
 struct rcm_rouse {
-	unsigned changes;
+	struct rcm_round *round;
 };
 
-/* Before the look whether it is still wanted. Any thread, as all of these. */
-void rcm_rouse_look(struct rcm_rouse *rouse);
+/* Takes a wait into the present round. True: it was in none, or in one that is over, and looks whether it is still
+ * wanted before it waits. With cancellation held off. */
+bool rcm_rouse_join(struct rcm_rouse *rouse);
 
-/* Readable: look again. One for the process, made when first asked for; -1: none is left for it. */
-int rcm_rouse_fd(void);
+/* Readable: the round is over, join the next. -1: no descriptor is left for it, and nothing rouses it. */
+int rcm_rouse_fd(const struct rcm_rouse *rouse);
 
-/* Of a wait that was roused and not meant: until there is reason to look again. No cancellation point. */
-void rcm_rouse_await_change(const struct rcm_rouse *rouse);
+/* Of a wait that is over; one that has not joined: nothing. Any thread, as all of these; no cancellation point. */
+void rcm_rouse_leave(struct rcm_rouse *rouse);
 
-/* From the one to the other all such waits are ended, and none stays asleep that has not looked since the first. */
-void rcm_rouse_begin(void);
-void rcm_rouse_end(void);
+/* Ends the round: who has joined and looked before doesn't stay asleep. Waits for nobody; no cancellation point. */
+void rcm_rouse_all(void);

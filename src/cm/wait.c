@@ -29,12 +29,20 @@ static int wait_poll(struct pollfd on[2], int timeout_ms)
 	return poll(on, 2, timeout_ms) < 0 ? rcm_errno() : 0;
 }
 
+static void wait_end(void *arg)
+{
+	struct wait *wait = arg;
+
+	rcm_rouse_leave(&wait->rouse);
+	rcm_reader_end(&wait->reader);
+}
+
 /* A reader that is cancelled here is no user of the channel any more. */
 static int wait_poll_cancellable(struct wait *wait, struct pollfd on[2], int timeout_ms)
 {
 	int ret;
 
-	pthread_cleanup_push(rcm_reader_end, &wait->reader);
+	pthread_cleanup_push(wait_end, wait);
 	pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, NULL);
 	ret = wait_poll(on, timeout_ms);
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
@@ -42,22 +50,25 @@ static int wait_poll_cancellable(struct wait *wait, struct pollfd on[2], int tim
 	return ret;
 }
 
-/* 1: readable. 0: it was roused, for another wait to end or because the channel was stopped; or it is time to look. */
+/* 1: readable. 0: it is to look, as it was roused, joined those that are only now, or looks by itself. */
 static int wait_readable(struct wait *wait)
 {
 	const struct rcm_channel *channel = wait->reader.channel;
-	int rouse_fd = channel->for_sync ? rcm_rouse_fd() : -1;
-	int timeout_ms = channel->for_sync && rouse_fd < 0 ? LOOK_MS : -1, ret;
-	struct pollfd on[] = { { .fd = channel->pub.fd, .events = POLLIN }, { .fd = rouse_fd, .events = POLLIN } };
+	struct pollfd on[] = { { .fd = channel->pub.fd, .events = POLLIN }, { .fd = -1, .events = POLLIN } };
+	int timeout_ms = -1, ret;
 
+	if (channel->for_sync) {
+		if (rcm_rouse_join(&wait->rouse))
+			return 0;
+		on[1].fd = rcm_rouse_fd(&wait->rouse);
+		timeout_ms = on[1].fd < 0 ? LOOK_MS : -1;
+	}
 	if (wait->cancel_state == PTHREAD_CANCEL_ENABLE)
 		ret = wait_poll_cancellable(wait, on, timeout_ms);
 	else
 		ret = wait_poll(on, timeout_ms);
 	if (ret)
 		return ret;
-	if (on[1].revents && !on[0].revents)
-		rcm_rouse_await_change(&wait->rouse);
 	if (on[0].revents & POLLNVAL)
 		return -EBADF;
 	return on[0].revents != 0;
@@ -82,20 +93,12 @@ static bool wait_delivers(struct rcm_event *event)
 	return !ret;
 }
 
-/* Before each look whether the channel was stopped: whoever stops it later changes what was then. */
-static void wait_before_look(struct wait *wait)
-{
-	if (wait->reader.channel->for_sync)
-		rcm_rouse_look(&wait->rouse);
-}
-
 /* Until deliver() agrees. */
 static int wait_take(struct wait *wait, struct rcm_event **ret_event)
 {
 	int ret;
 
 	do {
-		wait_before_look(wait);
 		ret = rcm_reader_take(&wait->reader, ret_event);
 	} while (!ret && !wait_delivers(*ret_event));
 	return ret;
@@ -169,7 +172,7 @@ static int wait_get(struct wait *wait, int (*due)(struct wait *wait), int looked
 			break;
 		ret = wait_take(wait, ret_event);
 	}
-	rcm_reader_end(&wait->reader);
+	wait_end(wait);
 	return ret;
 }
 
@@ -188,12 +191,10 @@ static int wait_after_look(struct rcm_channel *channel, int looked, struct rcm_e
 	int ret = looked;
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &wait.cancel_state);
-	if (ret) {
-		wait_before_look(&wait);
+	if (ret)
 		ret = rcm_reader_begin(&wait.reader);
-	} else if (!wait_delivers(*ret_event)) {
+	else if (!wait_delivers(*ret_event))
 		ret = wait_take(&wait, ret_event);
-	}
 	ret = wait_get(&wait, wait_due, ret, ret_event);
 	pthread_setcancelstate(wait.cancel_state, NULL);
 	return ret;

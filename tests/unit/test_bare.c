@@ -8,12 +8,14 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "asleep.h"
 #include "cm/id.h"
 #include "cm/kernel.h"
 #include "cm/life.h"
 #include "cm/listen.h"
 #include "cm/lookup.h"
 #include "cm/migrate.h"
+#include "cm/rouse.h"
 #include "cm/sync.h"
 #include "cm/take.h"
 #include "cm/wait.h"
@@ -308,6 +310,70 @@ static void test_sync_reader_is_woken_by_a_user_event(void **state)
 	assert_int_equal(ret, 0);
 }
 
+/* Whoever waits, asleep in poll(2). */
+struct waiter {
+	pthread_t thread;
+	atomic_int tid, ret;
+};
+
+static void *get_asleep(void *arg)
+{
+	struct waiter *waiter = arg;
+	int ret;
+
+	atomic_store(&waiter->tid, gettid());
+	get_one(&ret);
+	atomic_store(&waiter->ret, ret);
+	return NULL;
+}
+
+static void start_asleep(struct waiter *waiter)
+{
+	assert_int_equal(pthread_create(&waiter->thread, NULL, get_asleep, waiter), 0);
+	while (!atomic_load(&waiter->tid))
+		sched_yield();
+	await_sleep(atomic_load(&waiter->tid));
+}
+
+static void *destroy(void *doomed)
+{
+	rcm_id_destroy(doomed);
+	return NULL;
+}
+
+static void await_rouse(const struct rcm_rouse *rouse)
+{
+	struct pollfd p = { .fd = rcm_rouse_fd(rouse), .events = POLLIN };
+
+	while (poll(&p, 1, -1) != 1)
+		;
+}
+
+/* Held up, in a signal handler say, while its id is destroyed. */
+static void test_sync_wait_that_is_held_up_holds_up_no_other(void **state)
+{
+	struct rcm_rouse rouse = { 0 };
+	struct rcm_reader held_up = { .types = RCM_EVENTS_ALL };
+	struct waiter waiter = { .tid = 0 };
+	struct rcm_id *doomed;
+	pthread_t destroyer;
+
+	(void)state;
+	assert_int_equal(rcm_id_new(NULL, NULL, RDMA_PS_TCP, IBV_QPT_RC, &doomed), 0);
+	held_up.channel = rcm_channel_of(doomed->pub.channel);
+	assert_int_equal(rcm_reader_begin(&held_up), -EAGAIN);
+	start_asleep(&waiter);
+	rcm_rouse_join(&rouse);
+	assert_int_equal(pthread_create(&destroyer, NULL, destroy, doomed), 0);
+	await_rouse(&rouse);
+	write_user(1);
+	pthread_join(waiter.thread, NULL);
+	assert_int_equal(atomic_load(&waiter.ret), 0);
+	rcm_reader_end(&held_up);
+	pthread_join(destroyer, NULL);
+	rcm_rouse_leave(&rouse);
+}
+
 static atomic_bool covered;
 
 static void *give_commands(void *arg)
@@ -410,6 +476,7 @@ int main(void)
 		TEST(test_sync_with_o_nonblock_gets_the_kernels_event_later),
 		TEST(test_sync_call_that_waits_ends_though_the_descriptor_changes),
 		TEST(test_sync_reader_is_woken_by_a_user_event),
+		TEST(test_sync_wait_that_is_held_up_holds_up_no_other),
 		TEST(test_sync_commands_arrive_while_the_descriptor_changes),
 		TEST(test_sync_id_that_comes_with_events_shows_them),
 		TEST(test_sync_listener_shows_what_was_read_with_another_request),
