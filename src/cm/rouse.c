@@ -2,6 +2,7 @@
 /* Waking the threads of this process that wait on a bare descriptor. */
 #include "cm/rouse.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -17,12 +18,14 @@
 struct rcm_round {
 	SLIST_ENTRY(rcm_round) spare;
 	unsigned waits;
+	unsigned losses;		/* before it began */
 	int fd;				/* an epoll descriptor over due_fd, an eventfd that is always up */
 	int due_fd;
 };
 
 static struct rcm_lock lock = RCM_LOCK_INIT;
 static struct rcm_round *present RCM_GUARDED_BY(lock);
+static unsigned losses RCM_GUARDED_BY(lock);	/* how often all rounds so far lost their descriptors */
 static SLIST_HEAD(, rcm_round) spares RCM_GUARDED_BY(lock) = SLIST_HEAD_INITIALIZER(spares);
 
 static int round_control(const struct rcm_round *round, int op, uint32_t events)
@@ -30,6 +33,15 @@ static int round_control(const struct rcm_round *round, int op, uint32_t events)
 	struct epoll_event e = { .events = events };
 
 	return epoll_ctl(round->fd, op, round->due_fd, &e);
+}
+
+/* By what the kernel says: nothing is changed where the numbers are files of the program's. */
+static bool round_is_own(const struct rcm_round *round)
+{
+	if (round_control(round, EPOLL_CTL_ADD, 0))
+		return errno == EEXIST;
+	round_control(round, EPOLL_CTL_DEL, 0);
+	return false;
 }
 
 static struct rcm_round *round_open(void)
@@ -56,6 +68,37 @@ static void rouse_begin_round_locked(void) RCM_REQUIRES(lock)
 		SLIST_REMOVE_HEAD(&spares, spare);
 	else
 		present = round_open();
+	if (present)
+		present->losses = losses;
+}
+
+/* Who is in a round yet frees it. */
+static void rouse_lose_locked(void) RCM_REQUIRES(lock)
+{
+	struct rcm_round *round;
+
+	rcm_lock_assert_held(&lock);
+	if (present && !present->waits)
+		free(present);
+	present = NULL;
+	while ((round = SLIST_FIRST(&spares))) {
+		SLIST_REMOVE_HEAD(&spares, spare);
+		free(round);
+	}
+	losses++;
+}
+
+/* The program may have closed its descriptors, one or all, and have others by their numbers. */
+static void rouse_be_present_locked(void) RCM_REQUIRES(lock)
+{
+	rcm_lock_assert_held(&lock);
+	if (!present)
+		rouse_begin_round_locked();
+	if (!present || round_is_own(present))
+		return;
+	rcm_fds_doubt();
+	rouse_lose_locked();
+	rouse_begin_round_locked();
 }
 
 static void rouse_leave_locked(struct rcm_rouse *rouse) RCM_REQUIRES(lock)
@@ -66,6 +109,10 @@ static void rouse_leave_locked(struct rcm_rouse *rouse) RCM_REQUIRES(lock)
 	rouse->round = NULL;
 	if (!round || --round->waits || round == present)
 		return;
+	if (round->losses != losses) {
+		free(round);
+		return;
+	}
 	round_control(round, EPOLL_CTL_MOD, 0);
 	SLIST_INSERT_HEAD(&spares, round, spare);
 }
@@ -75,8 +122,7 @@ bool rcm_rouse_join(struct rcm_rouse *rouse)
 	bool joined = false;
 
 	rcm_lock_acquire(&lock);
-	if (!present)
-		rouse_begin_round_locked();
+	rouse_be_present_locked();
 	if (rouse->round != present) {
 		rouse_leave_locked(rouse);
 		rouse->round = present;
@@ -125,8 +171,7 @@ static void rouse_fork_parent(void) RCM_UNCHECKED
 /* The parent's are closed by then. Nobody waits in the child, unless the fork was a signal handler's. */
 static void rouse_fork_child(void) RCM_UNCHECKED
 {
-	present = NULL;
-	SLIST_INIT(&spares);
+	rouse_lose_locked();
 	rcm_lock_release(&lock);
 }
 

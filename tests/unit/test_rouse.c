@@ -3,6 +3,10 @@
 #include "cm/rouse.h"
 
 #include <poll.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "test.h"
@@ -94,6 +98,97 @@ static void test_rouse_of_nobody_does_nothing(void **state)
 	assert_int_equal(rcm_rouse_fd(&rouse), -1);
 }
 
+enum { FILES = 8 };
+
+/* A daemon's way. */
+static void replace_all(int (*open_one)(void), int fds[FILES])
+{
+	closefrom(STDERR_FILENO + 1);
+	for (int i = 0; i < FILES; i++) {
+		fds[i] = open_one();
+		assert_true(fds[i] >= 0);
+	}
+}
+
+static int open_file(void)
+{
+	return memfd_create("own", MFD_CLOEXEC);
+}
+
+static int open_epoll(void)
+{
+	return epoll_create1(EPOLL_CLOEXEC);
+}
+
+static void test_rouse_of_closed_descriptors_leaves_the_programs_files_as_they_are(void **state)
+{
+	struct rcm_rouse before = { 0 }, after = { 0 };
+	struct stat st;
+	int fds[FILES];
+
+	(void)state;
+	rcm_rouse_join(&before);
+	replace_all(open_file, fds);
+	rcm_rouse_all();
+	assert_true(rcm_rouse_join(&after));
+	assert_true(rcm_rouse_fd(&after) > fds[FILES - 1]);
+	rcm_rouse_leave(&before);
+	for (int i = 0; i < FILES; i++) {
+		assert_int_equal(fstat(fds[i], &st), 0);
+		assert_int_equal(st.st_size, 0);
+		close(fds[i]);
+	}
+	assert_false(is_roused(&after));
+	rcm_rouse_all();
+	assert_true(is_roused(&after));
+	rcm_rouse_leave(&after);
+}
+
+/* They are found out before the next wait, not by it. */
+static void test_rouse_of_closed_descriptors_does_not_wait_on_the_programs(void **state)
+{
+	struct epoll_event ready;
+	struct rcm_rouse rouse = { 0 };
+	int fds[FILES];
+
+	(void)state;
+	rcm_rouse_join(&rouse);
+	replace_all(open_epoll, fds);
+	assert_true(rcm_rouse_join(&rouse));
+	assert_true(rcm_rouse_fd(&rouse) > fds[FILES - 1]);
+	rcm_rouse_all();
+	assert_true(is_roused(&rouse));
+	rcm_rouse_leave(&rouse);
+	for (int i = 0; i < FILES; i++) {
+		assert_int_equal(epoll_wait(fds[i], &ready, 1, 0), 0);
+		close(fds[i]);
+	}
+}
+
+/* Its descriptors are closed at the fork. */
+static void test_rouse_in_the_child_of_a_fork_has_a_round_of_its_own(void **state)
+{
+	struct rcm_rouse parent = { 0 }, child;
+	int status;
+	pid_t pid;
+
+	(void)state;
+	rcm_rouse_join(&parent);
+	pid = fork();
+	if (!pid) {
+		child = parent;
+		if (!rcm_rouse_join(&child) || is_roused(&child))
+			_exit(1);
+		rcm_rouse_all();
+		_exit(!is_roused(&child));
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	assert_false(rcm_rouse_join(&parent));
+	assert_false(is_roused(&parent));
+	rcm_rouse_leave(&parent);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -102,6 +197,9 @@ int main(void)
 		cmocka_unit_test(test_rouse_of_one_that_is_held_up_leaves_the_next_round_asleep),
 		cmocka_unit_test(test_rouse_takes_the_descriptors_of_rounds_that_all_left),
 		cmocka_unit_test(test_rouse_of_nobody_does_nothing),
+		cmocka_unit_test(test_rouse_of_closed_descriptors_leaves_the_programs_files_as_they_are),
+		cmocka_unit_test(test_rouse_of_closed_descriptors_does_not_wait_on_the_programs),
+		cmocka_unit_test(test_rouse_in_the_child_of_a_fork_has_a_round_of_its_own),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
