@@ -132,19 +132,22 @@ void rcm_channel_append_locked(struct rcm_channel *channel, struct rcm_event *ev
 	event->list = &channel->queue;
 }
 
+/* Who is asleep on the bare descriptor, as it was readable a moment ago say, goes on to what covers it. */
 static int channel_cover_locked(struct rcm_channel *channel) RCM_REQUIRES(channel->lock)
 {
-	int ret = 0;
+	int ret;
 
 	rcm_lock_assert_held(&channel->lock);
 	/* Nothing shows any more on one that goes. */
-	if (channel->closing)
+	if (channel->closing || !channel->bare)
 		return 0;
-	if (channel->bare)
-		ret = rcm_readiness_cover(&channel->readiness, channel->pub.fd, &channel->ucma.fd);
-	if (!ret)
-		channel->bare = false;
-	return ret;
+	ret = rcm_readiness_cover(&channel->readiness, channel->pub.fd, &channel->ucma.fd);
+	if (ret)
+		return ret;
+	channel->bare = false;
+	if (channel->users)
+		rcm_rouse_all();
+	return 0;
 }
 
 int rcm_channel_cover(struct rcm_channel *channel)

@@ -35,7 +35,7 @@ struct rcm_channel {
 	sem_t own;				/* rung where own_awaited */
 	atomic_uint reads;			/* from its bare descriptor so far, and what took back; under reading */
 	struct rcm_lock reading;		/* a reader of a bare descriptor at a time; leaf */
-	struct rcm_lock lock;			/* leaf, but for the id table's */
+	struct rcm_lock lock;			/* leaf, but for the id table's and the rouse's */
 	pthread_cond_t left;			/* the last of users is gone */
 
 	/* Under lock. */
@@ -66,7 +66,8 @@ int rcm_channel_new(struct rcm_channel **ret_channel);
 /* The same for a synchronous id: bare, where there is a kernel side. */
 int rcm_channel_new_sync(struct rcm_channel **ret_channel);
 
-/* No longer bare: events of the library's own will show on pub.fd, too. 0; -EMFILE, -ENFILE, -ENOMEM: as it was. */
+/* No longer bare: events of the library's own will show on pub.fd, too, and to calls that wait already. 0; -EMFILE,
+ * -ENFILE, -ENOMEM: as it was. */
 int rcm_channel_cover(struct rcm_channel *channel);
 
 /* So many more calls wait on channel->own (1, -1): posting rings it once for each. */

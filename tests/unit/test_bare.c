@@ -327,12 +327,39 @@ static void *get_asleep(void *arg)
 	return NULL;
 }
 
-static void start_asleep(struct waiter *waiter)
+/* Of one type, so that it doesn't cover the descriptor before: nor does who finds an event there, which another reads. */
+static void *get_user_asleep(void *arg)
 {
-	assert_int_equal(pthread_create(&waiter->thread, NULL, get_asleep, waiter), 0);
+	struct waiter *waiter = arg;
+	struct rcm_event *event;
+	int ret;
+
+	atomic_store(&waiter->tid, gettid());
+	ret = rcm_channel_get_of(channel, RCM_EVENT_BIT(RDMA_CM_EVENT_USER), &event);
+	if (!ret)
+		rcm_event_ack(event);
+	atomic_store(&waiter->ret, ret);
+	return NULL;
+}
+
+static void start_asleep(struct waiter *waiter, void *(*run)(void *waiter))
+{
+	assert_int_equal(pthread_create(&waiter->thread, NULL, run, waiter), 0);
 	while (!atomic_load(&waiter->tid))
 		sched_yield();
 	await_sleep(atomic_load(&waiter->tid));
+}
+
+static void test_sync_reader_asleep_on_the_bare_descriptor_is_woken_by_a_user_event(void **state)
+{
+	struct waiter waiter = { .tid = 0 };
+
+	(void)state;
+	start_asleep(&waiter, get_user_asleep);
+	assert_true(channel->bare);
+	write_user(1);
+	pthread_join(waiter.thread, NULL);
+	assert_int_equal(atomic_load(&waiter.ret), 0);
 }
 
 static void *destroy(void *doomed)
@@ -362,7 +389,7 @@ static void test_sync_wait_that_is_held_up_holds_up_no_other(void **state)
 	assert_int_equal(rcm_id_new(NULL, NULL, RDMA_PS_TCP, IBV_QPT_RC, &doomed), 0);
 	held_up.channel = rcm_channel_of(doomed->pub.channel);
 	assert_int_equal(rcm_reader_begin(&held_up), -EAGAIN);
-	start_asleep(&waiter);
+	start_asleep(&waiter, get_asleep);
 	rcm_rouse_join(&rouse);
 	assert_int_equal(pthread_create(&destroyer, NULL, destroy, doomed), 0);
 	await_rouse(&rouse);
@@ -476,6 +503,7 @@ int main(void)
 		TEST(test_sync_with_o_nonblock_gets_the_kernels_event_later),
 		TEST(test_sync_call_that_waits_ends_though_the_descriptor_changes),
 		TEST(test_sync_reader_is_woken_by_a_user_event),
+		TEST(test_sync_reader_asleep_on_the_bare_descriptor_is_woken_by_a_user_event),
 		TEST(test_sync_wait_that_is_held_up_holds_up_no_other),
 		TEST(test_sync_commands_arrive_while_the_descriptor_changes),
 		TEST(test_sync_id_that_comes_with_events_shows_them),
