@@ -34,7 +34,7 @@ struct rcm_channel {
 	atomic_bool bare;			/* pub.fd is ucma.fd; changes to false, under lock, and never back */
 	sem_t own;				/* rung where own_awaited */
 	atomic_uint reads;			/* from its bare descriptor so far, and what took back; under reading */
-	struct rcm_lock reading;		/* a reader of a bare descriptor at a time; leaf */
+	struct rcm_lock reading;		/* a reader of a bare descriptor at a time */
 	struct rcm_lock lock;			/* leaf, but for the id table's and the rouse's */
 	pthread_cond_t left;			/* the last of users is gone */
 

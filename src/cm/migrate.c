@@ -142,6 +142,7 @@ static int migrate_move(struct rcm_id *id, const struct stay *stay, struct rcm_c
 
 	if (ret)
 		return ret;
+	rcm_channel_await_bare_read(stay->from);
 	if (stay->was_sync)
 		rcm_channel_stop(stay->from);
 	rcm_lock_acquire(&id->lock);

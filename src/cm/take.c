@@ -82,19 +82,40 @@ static int take_read_bare_locked(struct rcm_channel *channel, const unsigned *se
 	return ret;
 }
 
-int rcm_channel_read_bare(struct rcm_channel *channel, const unsigned *seen, struct rcm_kernel_event **ret_read)
+static int take_bare_locked(struct rcm_channel *channel, const unsigned *seen) RCM_REQUIRES(channel->reading)
 {
 	struct rcm_kernel_event *read = NULL;
 	int ret;
 
-	rcm_lock_acquire(&channel->reading);
+	rcm_lock_assert_held(&channel->reading);
 	ret = take_read_bare_locked(channel, seen, &read);
-	rcm_lock_release(&channel->reading);
-	if (ret)
+	if (ret) {
 		free(read);
-	else
-		*ret_read = read;
+		return ret;
+	}
+	rcm_lock_acquire(&channel->lock);
+	take_file_locked(channel, read);
+	rcm_lock_release(&channel->lock);
+	return 0;
+}
+
+int rcm_channel_read_bare(struct rcm_channel *channel, const unsigned *seen)
+{
+	int ret = 0;
+
+	rcm_lock_acquire(&channel->reading);
+	if (channel->bare)
+		ret = take_bare_locked(channel, seen);
+	rcm_lock_release(&channel->reading);
 	return ret;
+}
+
+void rcm_channel_await_bare_read(struct rcm_channel *channel)
+{
+	if (!channel->for_sync)
+		return;
+	rcm_lock_acquire(&channel->reading);
+	rcm_lock_release(&channel->reading);
 }
 
 /* The first queued event of types; those before it go aside. */
@@ -149,14 +170,6 @@ static void take_put_back_aside_locked(struct rcm_channel *channel) RCM_REQUIRES
 	}
 }
 
-static void reader_file_locked(struct rcm_channel *channel, struct rcm_reader *reader) RCM_REQUIRES(channel->lock)
-{
-	rcm_lock_assert_held(&channel->lock);
-	if (reader->read)
-		take_file_locked(channel, reader->read);
-	reader->read = NULL;
-}
-
 static void reader_use_locked(struct rcm_channel *channel, struct rcm_reader *reader) RCM_REQUIRES(channel->lock)
 {
 	rcm_lock_assert_held(&channel->lock);
@@ -196,8 +209,6 @@ int take_in(struct rcm_channel *channel, uint32_t types, struct rcm_reader *read
 	int ret;
 
 	rcm_lock_acquire(&channel->lock);
-	if (reader)
-		reader_file_locked(channel, reader);
 	ret = take_locked(channel, types, ret_event);
 	if (reader && ret == -EAGAIN)
 		reader_use_locked(channel, reader);

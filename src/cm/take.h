@@ -9,7 +9,6 @@ struct rcm_reader {
 	struct rcm_channel *channel;		/* stays, as long as the reader uses it */
 	uint32_t types;
 	bool uses;				/* counts as a user of the channel */
-	struct rcm_kernel_event *read;		/* of a bare channel, for its queue; NULL: none */
 };
 
 /* Takes the next event in one look, counted on its id but not completed. 0, -EAGAIN where none is due, -ECANCELED where
@@ -26,10 +25,14 @@ int rcm_reader_begin(struct rcm_reader *reader);
 /* Ends one that was to wait; any other: nothing. For pthread_cleanup_push(3), too. */
 void rcm_reader_end(void *reader);
 
-/* Reads an event of the kernel's from a bare channel. seen: what reads was before the descriptor was seen to be
- * readable; NULL: nobody has looked. 0, -EAGAIN: there is none; -ENOMEM; what GET_EVENT said. With cancellation held
- * off. */
-int rcm_channel_read_bare(struct rcm_channel *channel, const unsigned *seen, struct rcm_kernel_event **ret_read);
+/* Reads an event of the kernel's from a bare channel into the queue, where the descriptor doesn't show it: the caller
+ * takes what there is next. seen: what reads was before the descriptor was seen to be readable; NULL: nobody looked.
+ * 0: it was read, or the channel isn't bare any more. -EAGAIN: there is none; -ENOMEM; what GET_EVENT said. With
+ * cancellation held off. */
+int rcm_channel_read_bare(struct rcm_channel *channel, const unsigned *seen);
+
+/* Of one that isn't bare any more: until what was read before is in the queue. No lock held. */
+void rcm_channel_await_bare_read(struct rcm_channel *channel);
 
 /* Reads all that the kernel has ready into the queue. */
 void rcm_channel_catch_up_locked(struct rcm_channel *channel) RCM_REQUIRES(channel->lock);

@@ -144,7 +144,7 @@ static int wait_due(struct wait *wait)
 		return ret < 0 ? ret : 0;
 	if (blocking && !ret)
 		return 0;
-	ret = rcm_channel_read_bare(channel, blocking ? &reads : NULL, &wait->reader.read);
+	ret = rcm_channel_read_bare(channel, blocking ? &reads : NULL);
 	return ret == -EAGAIN && blocking ? 0 : ret;
 }
 

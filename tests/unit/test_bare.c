@@ -470,16 +470,85 @@ static void test_sync_listener_shows_what_was_read_with_another_request(void **s
 /* On a descriptor that waits: what was seen there may be another reader's by now. */
 static void test_sync_read_of_what_another_reader_took_does_not_wait(void **state)
 {
-	struct rcm_kernel_event *first, *second;
 	unsigned before;
 
 	(void)state;
 	rcm_fake_ucma_event_of(id->handle, RDMA_CM_EVENT_ESTABLISHED, 0);
 	before = atomic_load(&channel->reads);
-	assert_int_equal(rcm_channel_read_bare(channel, &before, &first), 0);
-	assert_int_equal(rcm_channel_read_bare(channel, &before, &second), -EAGAIN);
-	assert_int_equal(first->raw.type, RDMA_CM_EVENT_ESTABLISHED);
-	free(first);
+	assert_int_equal(rcm_channel_read_bare(channel, &before), 0);
+	assert_int_equal(rcm_channel_read_bare(channel, &before), -EAGAIN);
+	get(RDMA_CM_EVENT_ESTABLISHED);
+}
+
+/* ---- A second id on the channel ---- */
+
+static struct rcm_id *guest;
+static struct rcm_channel *other;
+static pthread_t mover;
+static atomic_int mover_tid, moved;
+static pthread_mutex_t *held_up_at;
+static _Thread_local bool reads;
+
+static void *move_guest(void *arg)
+{
+	(void)arg;
+	atomic_store(&mover_tid, gettid());
+	assert_int_equal(rcm_id_migrate(guest, other), 0);
+	atomic_store(&moved, true);
+	return NULL;
+}
+
+/* Either it is through, or it waits for who reads. */
+static void await_mover(void)
+{
+	char futex[64];
+
+	while (!atomic_load(&mover_tid))
+		sched_yield();
+	snprintf(futex, sizeof(futex), "%d 0x%lx ", SYS_futex, (unsigned long)(uintptr_t)&channel->reading.mutex);
+	while (!atomic_load(&moved) && !thread_sleeps_in(atomic_load(&mover_tid), futex))
+		sched_yield();
+}
+
+int __wrap_pthread_mutex_lock(pthread_mutex_t *mutex);
+int __real_pthread_mutex_lock(pthread_mutex_t *mutex);
+
+int __wrap_pthread_mutex_lock(pthread_mutex_t *mutex)
+{
+	if (reads && mutex == held_up_at) {
+		reads = false;
+		assert_int_equal(pthread_create(&mover, NULL, move_guest, NULL), 0);
+		await_mover();
+	}
+	return __real_pthread_mutex_lock(mutex);
+}
+
+static void hold_up_once_it_has_read(void)
+{
+	rcm_fake_ucma_before_read(NULL);
+	held_up_at = &channel->lock.mutex;
+	reads = true;
+}
+
+static void test_sync_read_event_of_a_second_id_moves_with_it(void **state)
+{
+	struct rcm_event *event;
+
+	(void)state;
+	assert_int_equal(rcm_channel_new(&other), 0);
+	assert_int_equal(rcm_id_new(channel, NULL, RDMA_PS_TCP, IBV_QPT_RC, &guest), 0);
+	assert_int_equal(fcntl(channel->pub.fd, F_SETFL, O_NONBLOCK), 0);
+	assert_int_equal(fcntl(other->pub.fd, F_SETFL, O_NONBLOCK), 0);
+	rcm_fake_ucma_event_of(guest->handle, RDMA_CM_EVENT_ROUTE_ERROR, -EIO);
+	rcm_fake_ucma_before_read(hold_up_once_it_has_read);
+	assert_int_equal(rcm_channel_get_of(channel, RCM_SYNC_CONNECT, &event), -EAGAIN);
+	pthread_join(mover, NULL);
+	assert_int_equal(rcm_channel_get(other, &event), 0);
+	assert_int_equal(event->pub.event, RDMA_CM_EVENT_ROUTE_ERROR);
+	assert_ptr_equal(event->pub.id, &guest->pub);
+	rcm_event_ack(event);
+	rcm_id_destroy(guest);
+	rcm_channel_close(other);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -497,6 +566,7 @@ int main(void)
 		TEST(test_sync_kernel_event_is_got_without_more_descriptors),
 		TEST(test_sync_read_of_what_another_reader_took_does_not_wait),
 		TEST(test_sync_readers_of_one_event_wait_for_the_next_of_any_kind),
+		TEST(test_sync_read_event_of_a_second_id_moves_with_it),
 		TEST(test_sync_user_event_shows_under_the_same_number),
 		TEST(test_sync_without_a_descriptor_left_refuses_the_user_event),
 		TEST(test_sync_with_o_nonblock_shows_the_resolution_that_comes_later),
