@@ -159,6 +159,7 @@ static void test_link_txn_met_with_busy_through_every_retry_is_ebusy(void **stat
 	assert_int_equal(heard.calls, 1);
 	assert_int_equal(heard.status, -EBUSY);
 	assert_int_equal(heard.mad_status, 0x0001);
+	assert_non_null(strstr(heard.text, "was busy, asked "));
 	assert_true(stats.queries > 4);
 }
 

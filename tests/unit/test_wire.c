@@ -242,6 +242,7 @@ static void test_wire_service_record_is_read_field_by_field(void **state)
 	(void)state;
 	for (unsigned i = 0; i < sizeof(bytes); i++)
 		bytes[i] = (uint8_t)(i + 1);
+	memset(&r, 0xff, sizeof(r));
 	rcm_wire_service_record(bytes, &r);
 	assert_int_equal(r.id, 0x0102030405060708);
 	assert_memory_equal(r.gid.raw, bytes + 8, 16);
