@@ -122,7 +122,9 @@ bool rcm_rouse_join(struct rcm_rouse *rouse)
 	bool joined = false;
 
 	rcm_lock_acquire(&lock);
-	rouse_be_present_locked();
+	/* Whether the descriptor is the library's takes a system call: not for who comes once more before it waits. */
+	if (!present || rouse->round == present)
+		rouse_be_present_locked();
 	if (rouse->round != present) {
 		rouse_leave_locked(rouse);
 		rouse->round = present;

@@ -130,7 +130,8 @@ static void test_rouse_of_closed_descriptors_leaves_the_programs_files_as_they_a
 	rcm_rouse_join(&before);
 	replace_all(open_file, fds);
 	rcm_rouse_all();
-	assert_true(rcm_rouse_join(&after));
+	while (rcm_rouse_join(&after))
+		;
 	assert_true(rcm_rouse_fd(&after) > fds[FILES - 1]);
 	rcm_rouse_leave(&before);
 	for (int i = 0; i < FILES; i++) {
