@@ -71,7 +71,7 @@ static void test_resolve_waiting_takes_at_most_1_kib_a_request(void **state)
 	before = (mallinfo2().uordblks - before) / COUNT;
 	print_message("%zu bytes a request\n", before);
 	if (SLOW == 1)
-		assert_in_range(before, 1, 1024);
+		assert_uint_in_range(before, 1, 1024);
 	destroy_all(u, COUNT);
 	user_resume("NSD");
 	user_write("/etc/resolv.conf", LIAR);
@@ -114,7 +114,7 @@ static void test_f1_resolve_with_server_stopped_returns_at_once_and_others_go_on
 	}
 	print_message("in the call: median %.1f us, most %.1f us\n", call_time(u, 200, 500) / 1e3,
 		      call_time(u, 200, 1000) / 1e3);
-	assert_in_range(call_time(u, 200, 500), 0, 100000);
+	assert_uint_in_range(call_time(u, 200, 500), 0, 100000);
 	for (int i = 0; i < 200; i++)
 		assert_false(u[i].done);
 	user_resume("NSD");
@@ -192,7 +192,7 @@ static void test_f9_resolve_from_a_reactor_thread_never_stalls_it(void **state)
 		before = now;
 	}
 	/* The scheduler may take the processor away from the test, but not often. */
-	assert_in_range(late, 0, BEATS / 50 * SLOW);
+	assert_uint_in_range(late, 0, BEATS / 50 * SLOW);
 	destroy_all(u, BEATS);
 }
 

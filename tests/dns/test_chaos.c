@@ -84,7 +84,7 @@ static void run_chaos(unsigned count, unsigned least)
 			ask_live(live);
 	}
 	print_message("%u names, %u found or without an answer in time\n", ended, good);
-	assert_in_range(good, least, count);
+	assert_uint_in_range(good, least, count);
 	free(o);
 	free(live);
 }

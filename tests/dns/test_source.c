@@ -41,7 +41,7 @@ static void test_f6_source_name_with_four_addresses_gives_all_as_getaddrinfo(voi
 	compare("two.rai.test");
 	asker_ask(&ours, "two.rai.test", AF_UNSPEC);
 	assert_int_equal(ours.count, 4);
-	assert_in_range(ours.ttl, 290, 300);
+	assert_uint_in_range(ours.ttl, 290, 300);
 }
 
 static void test_source_every_name_of_the_zone_as_getaddrinfo(void **state)
@@ -125,9 +125,9 @@ static void test_source_ttl_is_the_least_of_the_chain(void **state)
 	(void)state;
 	/* A cache has let some of it go by. */
 	asker_ask(&ours, "ttlalias.rai.test", AF_UNSPEC);
-	assert_in_range(ours.ttl, 5, 10);
+	assert_uint_in_range(ours.ttl, 5, 10);
 	asker_ask(&ours, "ttlmix.rai.test", AF_UNSPEC);
-	assert_in_range(ours.ttl, 15, 20);
+	assert_uint_in_range(ours.ttl, 15, 20);
 	asker_ask(&ours, "ttl0.rai.test", AF_UNSPEC);
 	assert_int_equal(ours.ttl, 0);
 }

@@ -94,7 +94,7 @@ static void expect_all(int status)
 		assert_int_equal(rdma_get_cm_event(channel, &event), 0);
 		while (which < IDS && ids[which] != event->id)
 			which++;
-		assert_in_range(which, 0, IDS - 1);
+		assert_uint_in_range(which, 0, IDS - 1);
 		assert_false(seen[which]);
 		seen[which] = true;
 		assert_int_equal(event->status, status);
@@ -345,7 +345,7 @@ static void test_resolutions_and_a_service_go_on_while_partitions_change(void **
 		int status;
 		unsigned which = take(&status);
 
-		assert_in_range(which, 0, IDS - 1);
+		assert_uint_in_range(which, 0, IDS - 1);
 		assert_int_equal(status, 0);
 		expect_in_partition(which);
 	}

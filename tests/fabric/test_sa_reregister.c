@@ -140,7 +140,7 @@ static unsigned found(void)
 static void until_followed(void)
 {
 	for (unsigned i = 0; !rcm_fake_verbs_open_now(device); i++) {
-		assert_in_range(i, 0, WAIT_MS / 10);
+		assert_uint_in_range(i, 0, WAIT_MS / 10);
 		poll(NULL, 0, 10);
 	}
 }
@@ -158,7 +158,7 @@ static void test_services_are_published_again_where_the_sm_asks_for_that_while_t
 	assert_int_equal(found(), 0);
 	rcm_fake_verbs_tell(device, IBV_EVENT_CLIENT_REREGISTER);
 	for (unsigned i = 0; found() < MANY; i++) {
-		assert_in_range(i, 0, 2000);
+		assert_uint_in_range(i, 0, 2000);
 		poll(NULL, 0, 10);
 	}
 	/* What was asked before was answered by then, or as soon as there was an answer. */

@@ -52,7 +52,7 @@ static int count_fds(void)
 	return n;
 }
 
-static int call_once(const struct exhaust_call *call)
+static int exhaust_call_once(const struct exhaust_call *call)
 {
 	int ret = call->call();
 
@@ -80,7 +80,7 @@ static void run_child(const struct exhaust *exhaust, const struct exhaust_call *
 	else if (call->undo)
 		call->undo();
 	by_event = told->by_event;
-	told->again = call_once(call);
+	told->again = exhaust_call_once(call);
 	told->by_event = by_event;
 	exhaust->end();
 	told->fds = count_fds();

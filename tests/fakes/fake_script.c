@@ -107,8 +107,8 @@ void rcm_fake_step_bytes(struct rcm_fake_step *step, size_t offset, const void *
 {
 	struct check *c = &step->checks[step->n_checks++];
 
-	assert_in_range(step->n_checks, 1, CHECKS);
-	assert_in_range(len, 1, sizeof(c->bytes));
+	assert_uint_in_range(step->n_checks, 1, CHECKS);
+	assert_uint_in_range(len, 1, sizeof(c->bytes));
 	c->offset = offset;
 	c->len = len;
 	memcpy(c->bytes, bytes, len);

@@ -102,7 +102,7 @@ unsigned rcm_fake_verbs_add(const char *name, __be64 guid, int index)
 {
 	struct fake_device *d = &devices[n_devices];
 
-	assert_in_range(n_devices, 0, FAKE_DEVICES_MAX - 1);
+	assert_uint_in_range(n_devices, 0, FAKE_DEVICES_MAX - 1);
 	snprintf(d->dev.name, sizeof(d->dev.name), "%s", name);
 	d->guid = guid;
 	d->index = index;

@@ -118,7 +118,7 @@ static void test_cache_is_limited_in_bytes_too(void **state)
 		rcm_answer_put(answer);
 		assert_true(cache.bytes <= RCM_KEPT_BYTES_MAX);
 	}
-	assert_in_range(rcm_cache_count(&cache), 2, 199);
+	assert_uint_in_range(rcm_cache_count(&cache), 2, 199);
 }
 
 /* The dumb model: an array, searched from end to end. */

@@ -155,7 +155,7 @@ static void test_active_endpoint_that_verbs_fail_leaves_the_attributes(void **st
 		answers[1].count_before++;
 	}
 	assert_false(rcm_fake_verbs_has_failed());
-	assert_in_range(calls, 6, 20);
+	assert_uint_in_range(calls, 6, 20);
 	/* The same attributes served in the end. */
 	assert_ptr_equal(attr.send_cq, id->pub.send_cq);
 	assert_int_equal(attr.qp_type, IBV_QPT_RC);

@@ -237,7 +237,7 @@ static void test_etc_on_a_dead_disk_delays_one_name_briefly_and_the_next_not_at_
 	(void)state;
 	assert_int_equal(settle(), 0);
 	block(hosts);
-	assert_in_range(ms_of_settle(), RCM_LOOK_WAIT_MS - 5, 20 * RCM_LOOK_WAIT_MS);
+	assert_uint_in_range(ms_of_settle(), RCM_LOOK_WAIT_MS - 5, 20 * RCM_LOOK_WAIT_MS);
 	assert_true(has("one"));
 	for (int i = 0; i < 10; i++)
 		assert_int_equal(rcm_etc_settle(etc), 1);

@@ -391,7 +391,7 @@ static void test_exchange_ports_change_after_so_many_questions_and_ids_are_never
 	}
 	assert_int_equal(ports, 4);
 	/* 1,024 of 65,536 at random: some 8 pairs are to be expected, none would be as odd as 40. */
-	assert_in_range(same, 0, 40);
+	assert_uint_in_range(same, 0, 40);
 	/* And after so long. */
 	advance_ms(4000);
 	for (int i = 0; i < 3; i++) {
@@ -405,7 +405,7 @@ static void test_exchange_ports_change_after_so_many_questions_and_ids_are_never
 		name_server_answer(&q);
 		turn();
 	}
-	assert_in_range(ports, 5, 6);
+	assert_uint_in_range(ports, 5, 6);
 }
 
 static void test_exchange_window_is_full_then_has_room_by_answers_or_by_patience(void **state)
@@ -535,7 +535,7 @@ static void test_exchange_sockets_are_bounded_however_many_names_stay_silent(voi
 		while (name_server_take(0, false, &q))
 			;
 	}
-	assert_in_range(contact->udp.sockets_count, 2, RCM_DNS_SOCKETS);
+	assert_uint_in_range(contact->udp.sockets_count, 2, RCM_DNS_SOCKETS);
 	assert_int_equal(contact->known.out, 2 * MANY);
 }
 

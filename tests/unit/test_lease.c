@@ -61,7 +61,7 @@ static void test_lease_pause_leaves_out_a_quarter_at_most(void **state)
 {
 	(void)state;
 	for (uint64_t chance = 0; chance < 100000; chance++)
-		assert_in_range(rcm_lease_pause(120, 1, chance * 104729 * 1000), 750 * RCM_NS_PER_MS, RCM_NS_PER_S);
+		assert_uint_in_range(rcm_lease_pause(120, 1, chance * 104729 * 1000), 750 * RCM_NS_PER_MS, RCM_NS_PER_S);
 }
 
 int main(void)

@@ -249,8 +249,8 @@ static void test_link_txn_patience_is_not_always_the_same(void **state)
 		pass_ms(200);
 		link.stale = 0;
 	}
-	assert_in_range(least, 500, 560);
-	assert_in_range(most, 690, 750);
+	assert_uint_in_range(least, 500, 560);
+	assert_uint_in_range(most, 690, 750);
 }
 
 static void test_link_txn_met_with_silence_throughout_is_etimedout_at_the_deadline_and_never_enoent(void **state)

@@ -177,7 +177,7 @@ static void test_monitor_tells_of_a_device_without_rest_now_and_then(void **stat
 	}
 	rcm_fake_clock_advance(RCM_ALERTS_PAUSE_MS * RCM_NS_PER_MS);
 	turn();
-	assert_in_range(changes, 1000 / RCM_ALERTS_PAUSE_MS, 1000 / RCM_ALERTS_PAUSE_MS + 2);
+	assert_uint_in_range(changes, 1000 / RCM_ALERTS_PAUSE_MS, 1000 / RCM_ALERTS_PAUSE_MS + 2);
 }
 
 static void test_monitor_closes_what_is_not_needed_any_more(void **state)

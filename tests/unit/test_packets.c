@@ -26,7 +26,7 @@ static int start(bool whole)
 	return setsockopt(server, SOL_UDP, UDP_GRO, &on, sizeof(on));
 }
 
-static void stop(void)
+static void finish(void)
 {
 	close(server);
 	close(client);
@@ -67,7 +67,7 @@ static void test_packets_each_question_arrives_by_itself(void **state)
 	expect(30, 4);
 	expect(30, 5);
 	expect(30, 6);
-	stop();
+	finish();
 }
 
 static void test_packets_questions_of_one_length_share_one(void **state)
@@ -77,7 +77,7 @@ static void test_packets_questions_of_one_length_share_one(void **state)
 
 	(void)state;
 	if (start(true) || !rcm_packets_may_share(client, &near)) {
-		stop();
+		finish();
 		skip();
 	}
 	rcm_packets_begin(&packets, true);
@@ -89,7 +89,7 @@ static void test_packets_questions_of_one_length_share_one(void **state)
 	for (int i = 0; i < 3 * 40; i++)
 		assert_int_equal(bytes[i], i / 40);
 	expect(41, 3);
-	stop();
+	finish();
 }
 
 static void test_packets_a_full_batch_fits(void **state)
@@ -105,7 +105,7 @@ static void test_packets_a_full_batch_fits(void **state)
 		assert_int_equal(rcm_packets_send(&packets, client), RCM_CARRY_BATCH);
 		for (uint8_t i = 0; i < RCM_CARRY_BATCH; i++)
 			expect(RCM_MESSAGE_QUESTION_MAX, i);
-		stop();
+		finish();
 	}
 }
 
@@ -118,7 +118,7 @@ static void test_packets_to_another_host_share_nothing(void **state)
 	start(false);
 	assert_false(rcm_packets_may_share(client, &far));
 	assert_false(rcm_packets_may_share(client, &far6));
-	stop();
+	finish();
 }
 
 int main(void)

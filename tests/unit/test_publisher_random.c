@@ -35,7 +35,7 @@ static void start(unsigned i)
 	states[i] = LIVE;
 }
 
-static void stop(unsigned i)
+static void withdraw(unsigned i)
 {
 	if (states[i] == LIVE) {
 		states[i] = STOPPED;
@@ -68,7 +68,7 @@ static void step(void)
 		start(chance(SERVICES));
 		break;
 	case 3:
-		stop(chance(SERVICES));
+		withdraw(chance(SERVICES));
 		break;
 	case 4 ... 6:
 		port_changes();
@@ -144,7 +144,7 @@ static void test_publisher_after_any_sequence_has_each_service_published_once(vo
 		settle();
 		assert_settled();
 		for (unsigned i = 0; i < SERVICES; i++)
-			stop(i);
+			withdraw(i);
 		settle();
 		for (unsigned i = 0; i < SERVICES; i++)
 			states[i] = GONE;

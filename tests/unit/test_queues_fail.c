@@ -32,7 +32,7 @@ static void fail_at_every_call(struct rcm_id *id, int (*create)(struct rcm_id *i
 		assert_false(id->cq_of_srq);
 	}
 	assert_false(rcm_fake_verbs_has_failed());
-	assert_in_range(calls, 2, 20);
+	assert_uint_in_range(calls, 2, 20);
 	rcm_fake_verbs_fail_nth(0, 0);
 	free(before);
 }

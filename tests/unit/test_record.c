@@ -305,7 +305,7 @@ static void test_record_order_of_equals_differs_by_client_and_stays(void **state
 		first[best]++;
 	}
 	for (unsigned n = 0; n < 4; n++)
-		assert_in_range(first[n], 3, 20);
+		assert_uint_in_range(first[n], 3, 20);
 }
 
 /* The partition of the path is where it can be connected. */
@@ -489,11 +489,11 @@ static void test_record_back_end_is_given_the_deadline(void **state)
 	       { .port = 1, .name = "storage", .status = -ENOENT });
 	question.deadline_ms = 100;
 	assert_int_equal(ask(), -EBUSY);
-	assert_in_range(rcm_fake_sa_deadline(), begun + 98 * RCM_NS_PER_MS, begun + 99 * RCM_NS_PER_MS);
+	assert_uint_in_range(rcm_fake_sa_deadline(), begun + 98 * RCM_NS_PER_MS, begun + 99 * RCM_NS_PER_MS);
 	question.deadline_ms = RCM_DEADLINE_DEFAULT;
 	begun = rcm_clock_now();
 	assert_int_equal(ask(), -ENOENT);
-	assert_in_range(rcm_fake_sa_deadline(), begun + 3990 * RCM_NS_PER_MS, begun + 3999 * RCM_NS_PER_MS);
+	assert_uint_in_range(rcm_fake_sa_deadline(), begun + 3990 * RCM_NS_PER_MS, begun + 3999 * RCM_NS_PER_MS);
 }
 
 /* F25: equal queries are shared while in flight, and not kept. */

@@ -19,7 +19,7 @@ static void registered(void)
 	assert_told(&one, 0);
 }
 
-static void stop(void)
+static void finish(void)
 {
 	rcm_model_sa_mood(RCM_MODEL_ANSWERS);
 	rcm_publishing_stop(&one);
@@ -43,7 +43,7 @@ static void test_registration_sets_all_of_its_record(void **state)
 	assert_int_equal(found->record.data[15], 9);
 	assert_int_equal(rcm_model_sets, 1);
 	assert_int_equal(rcm_model_gets, 0);
-	stop();
+	finish();
 }
 
 static void test_registration_is_renewed_at_a_third_of_its_lease(void **state)
@@ -58,7 +58,7 @@ static void test_registration_is_renewed_at_a_third_of_its_lease(void **state)
 	assert_int_equal(rcm_model_sets, 2 + 90);
 	assert_int_equal(rcm_model_sa_count(), 1);
 	assert_told(&one, 0);
-	stop();
+	finish();
 }
 
 static void test_registration_in_another_partition_is_set_there(void **state)
@@ -69,7 +69,7 @@ static void test_registration_in_another_partition_is_set_there(void **state)
 	rcm_publishing_begin(&one);
 	rcm_model_sa_run(0);
 	assert_int_equal(rcm_model_sa_find(0x77)->record.pkey, 0x8001);
-	stop();
+	finish();
 }
 
 static void test_registration_that_is_stopped_removes_its_record(void **state)
@@ -152,7 +152,7 @@ static void test_registration_that_was_deleted_is_told_and_set_again(void **stat
 	assert_told(&one, 0, -ENOENT, 0);
 	assert_string_equal(one.text, "registered again, after: the SA doesn't have the record any more");
 	assert_int_equal(rcm_model_sa_count(), 1);
-	stop();
+	finish();
 }
 
 /* Between the renewal's question and its Set: the SA doesn't say whether a record was there that is set. */
@@ -171,7 +171,7 @@ static void test_registration_that_was_deleted_during_a_renewal_is_set_again_wit
 	assert_int_equal(rcm_model_sets, 2);
 	assert_int_equal(rcm_model_sa_count(), 1);
 	assert_told(&one, 0);
-	stop();
+	finish();
 }
 
 static void test_registration_whose_place_was_taken_is_told_and_takes_it_back(void **state)
@@ -183,7 +183,7 @@ static void test_registration_whose_place_was_taken_is_told_and_takes_it_back(vo
 	assert_told(&one, 0, -EEXIST, 0);
 	assert_string_equal(one.text, "registered again, after: another's record was put in its place: \"intruder\"");
 	assert_string_equal(rcm_model_sa_find(0x77)->record.name, "storage");
-	stop();
+	finish();
 }
 
 /* A publisher that was started anew, or an SA that shows nobody's keys. */
@@ -195,7 +195,7 @@ static void test_registration_whose_like_is_in_its_place_is_renewed_without_a_wo
 	rcm_model_sa_run(40 * RCM_TEST_S);
 	assert_told(&one, 0);
 	assert_int_equal(rcm_model_sets, 2);
-	stop();
+	finish();
 }
 
 static void test_registration_that_is_refused_is_told_and_tried_again_at_a_third(void **state)
@@ -209,7 +209,7 @@ static void test_registration_that_is_refused_is_told_and_tried_again_at_a_third
 	rcm_model_sa_mood(RCM_MODEL_ANSWERS);
 	rcm_model_sa_run(RCM_TEST_S);
 	assert_told(&one, -EIO, 0);
-	stop();
+	finish();
 }
 
 static void test_registration_at_a_busy_sa_is_told_and_goes_on(void **state)
@@ -222,7 +222,7 @@ static void test_registration_at_a_busy_sa_is_told_and_goes_on(void **state)
 	rcm_model_sa_mood(RCM_MODEL_ANSWERS);
 	rcm_model_sa_run(10 * RCM_TEST_S);
 	assert_told(&one, -EBUSY, 0);
-	stop();
+	finish();
 }
 
 static void test_registration_without_an_sm_is_told_at_once(void **state)
@@ -235,7 +235,7 @@ static void test_registration_without_an_sm_is_told_at_once(void **state)
 	rcm_model_sa_mood(RCM_MODEL_ANSWERS);
 	rcm_model_sa_run(RCM_TEST_S);
 	assert_told(&one, -ENETDOWN, 0);
-	stop();
+	finish();
 }
 
 /* The SA has it still, until the lease has run out. */
@@ -253,7 +253,7 @@ static void test_registration_at_a_silent_sa_is_lost_when_its_lease_ends_and_not
 	rcm_model_sa_run(40 * RCM_TEST_S);
 	assert_told(&one, 0, -ETIMEDOUT, 0);
 	assert_string_equal(one.text, "registered again, after: the SA is silent");
-	stop();
+	finish();
 }
 
 static void test_registration_at_an_sa_that_was_silent_for_a_while_is_renewed(void **state)
@@ -266,7 +266,7 @@ static void test_registration_at_an_sa_that_was_silent_for_a_while_is_renewed(vo
 	rcm_model_sa_run(30 * RCM_TEST_S);
 	assert_told(&one, 0);
 	assert_int_equal(rcm_model_sets, 2);
-	stop();
+	finish();
 }
 
 /* The pauses begin anew. */
@@ -284,7 +284,7 @@ static void test_registration_that_was_renewed_is_tried_again_soon_where_that_fa
 	rcm_model_sa_mood(RCM_MODEL_ANSWERS);
 	rcm_model_sa_run(RCM_TEST_S);
 	assert_int_equal(rcm_model_sets, 3);
-	stop();
+	finish();
 }
 
 static void test_registration_that_is_stopped_tells_nothing_of_its_end(void **state)
@@ -312,7 +312,7 @@ static void test_registration_with_a_lease_of_a_second_stays(void **state)
 		assert_int_equal(rcm_model_sa_count(), 1);
 	}
 	assert_told(&one, 0);
-	stop();
+	finish();
 }
 
 int main(void)

@@ -417,7 +417,7 @@ static void test_request_ends_within_10_ms_of_its_deadline(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(deadlines) / sizeof(*deadlines); i++) {
 		q.deadline_ms = deadlines[i];
-		assert_in_range(time_to_fail(&q), deadlines[i] * RCM_NS_PER_MS, (deadlines[i] + 10) * RCM_NS_PER_MS);
+		assert_uint_in_range(time_to_fail(&q), deadlines[i] * RCM_NS_PER_MS, (deadlines[i] + 10) * RCM_NS_PER_MS);
 	}
 	assert_string_equal(asker.outcome.text, "name late.never.example: no answer before the deadline");
 	assert_int_equal(rcm_fake_dns_under_way(), 0);

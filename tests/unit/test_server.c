@@ -49,7 +49,7 @@ static void test_server_patience_is_four_round_trips_within_bounds(void **state)
 	for (int i = 0; i < 200; i++)
 		answer_after(100 * MS);
 	assert_int_equal(rcm_server_patience(&server), 50 * MS);
-	assert_in_range(rcm_server_early(&server), 300 * MS, 400 * MS);
+	assert_uint_in_range(rcm_server_early(&server), 300 * MS, 400 * MS);
 }
 
 /* A name that takes its time is no reason to be patient with all. */
@@ -59,7 +59,7 @@ static void test_server_usual_round_trip_is_not_that_of_one_slow_name(void **sta
 	for (int i = 0; i < 20; i++)
 		answer_after(2 * MS);
 	answer_after(3000 * MS);
-	assert_in_range(rcm_server_patience(&server), 8 * MS, 9 * MS);
+	assert_uint_in_range(rcm_server_patience(&server), 8 * MS, 9 * MS);
 }
 
 /* Who stalls for a while gets fewer questions meanwhile, until it answers. */

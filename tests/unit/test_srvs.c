@@ -218,7 +218,7 @@ static void test_srvs_of_too_many_the_best_priorities_stay(void **state)
 	assert_int_equal(read_all(), RCM_DNS_FOUND);
 	assert_int_equal(srvs.count, RCM_SRV_RECORDS_MAX);
 	for (unsigned i = 0; i < srvs.count; i++)
-		assert_in_range(srvs.records[i].priority, 1, RCM_SRV_RECORDS_MAX);
+		assert_uint_in_range(srvs.records[i].priority, 1, RCM_SRV_RECORDS_MAX);
 }
 
 static void test_srvs_addresses_of_one_target_are_limited(void **state)

@@ -121,7 +121,7 @@ static void test_tcp_whatever_comes_is_acknowledged_at_once(void **state)
 		name_server_answer(&q);
 		turn();
 		check(&asked[i], RCM_DNS_FOUND, 1);
-		assert_in_range(quick_acks, 1, 4);
+		assert_uint_in_range(quick_acks, 1, 4);
 	}
 }
 

@@ -108,8 +108,8 @@ static void test_waiting_request_takes_at_most_1_kib_for_any_name(void **state)
 	(void)state;
 	assert_true(mallinfo2().uordblks);
 	for (int i = 0; i < 2; i++) {
-		assert_in_range(bytes_each(lengths[i], 'h'), 512, 1024);
-		assert_in_range(bytes_each(lengths[i], 'H'), 512, 1024);
+		assert_uint_in_range(bytes_each(lengths[i], 'h'), 512, 1024);
+		assert_uint_in_range(bytes_each(lengths[i], 'H'), 512, 1024);
 	}
 }
 

@@ -131,9 +131,9 @@ static void test_weight_first_of_many_is_in_proportion(void **state)
 		rcm_weight_order(records, 3, &dice);
 		first[records[0].index]++;
 	}
-	assert_in_range(first[0], 13900, 14700);
-	assert_in_range(first[1], 27900, 29300);
-	assert_in_range(first[2], 56200, 58100);
+	assert_uint_in_range(first[0], 13900, 14700);
+	assert_uint_in_range(first[1], 27900, 29300);
+	assert_uint_in_range(first[2], 56200, 58100);
 }
 
 static void test_weight_priorities_go_before_weights(void **state)
@@ -163,7 +163,7 @@ static void test_dice_reach_both_ends_and_no_further(void **state)
 	for (int i = 0; i < 3000; i++)
 		seen[rcm_dice_roll(&dice, 2)]++;
 	for (int i = 0; i < 3; i++)
-		assert_in_range(seen[i], 850, 1150);
+		assert_uint_in_range(seen[i], 850, 1150);
 	assert_int_equal(rcm_dice_roll(&dice, 0), 0);
 	rcm_dice_roll(&dice, UINT32_MAX);
 	assert_true(other.state != another.state);
