@@ -221,6 +221,9 @@ int rcm_channel_get_of(struct rcm_channel *channel, uint32_t types, struct rcm_e
 {
 	struct wait wait = wait_for(channel, types, PTHREAD_CANCEL_DISABLE);
 
+	/* A call's event is hardly ever there yet: joined before the first look, it needs no second one. */
+	if (channel->for_sync)
+		rcm_rouse_join(&wait.rouse);
 	return wait_get(&wait, wait_due, wait_take(&wait, ret_event), ret_event);
 }
 
