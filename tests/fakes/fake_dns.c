@@ -572,25 +572,31 @@ static bool is_held(const char *name)
 	return false;
 }
 
-bool rcm_fake_dns_holds(const char *name)
+/* With the lock: one whose answer is held is told; it may end by itself first. */
+static void release_one(const char *name)
 {
-	bool holds;
-
-	pthread_mutex_lock(&lock);
-	holds = is_held(name);
-	pthread_mutex_unlock(&lock);
-	return holds;
-}
-
-void rcm_fake_dns_release(const char *name)
-{
-	pthread_mutex_lock(&lock);
-	while (!is_held(name) || *release)
+	while (*release)
 		pthread_cond_wait(&changed, &lock);
 	strcpy(release, name);
 	rcm_wake_ring(&instance->wake);
 	while (*release)
 		pthread_cond_wait(&changed, &lock);
+}
+
+void rcm_fake_dns_release(const char *name)
+{
+	pthread_mutex_lock(&lock);
+	while (!is_held(name))
+		pthread_cond_wait(&changed, &lock);
+	release_one(name);
+	pthread_mutex_unlock(&lock);
+}
+
+void rcm_fake_dns_release_all(const char *name)
+{
+	pthread_mutex_lock(&lock);
+	while (is_held(name))
+		release_one(name);
 	pthread_mutex_unlock(&lock);
 }
 

@@ -25,8 +25,8 @@ extern const struct rcm_dns_ops rcm_fake_dns;
 /* Lets the oldest held lookup of that name answer; waits until there is one. */
 void rcm_fake_dns_release(const char *name);
 
-/* Whether there is one. */
-bool rcm_fake_dns_holds(const char *name);
+/* The same of all that there are; one of them may end by itself meanwhile. */
+void rcm_fake_dns_release_all(const char *name);
 
 /* Lookups started, cancelled, and under way since the last reset. */
 unsigned rcm_fake_dns_started(void);

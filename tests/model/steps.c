@@ -283,8 +283,7 @@ static void step_release(struct dice *dice)
 
 	exact_tell("%s is answered", held[hold]);
 	exact_fence();
-	while (rcm_fake_dns_holds(held[hold]))
-		rcm_fake_dns_release(held[hold]);
+	rcm_fake_dns_release_all(held[hold]);
 	exact_fence();
 	for (struct slot *slot = exact.slots; slot < exact.slots + SLOTS; slot++)
 		if (slot->id && slot->hold == (int)hold && (slot->when == WHEN_HELD || slot->when == WHEN_LATER))
