@@ -21,7 +21,7 @@ static struct {
 	TAILQ_HEAD(, asked) names;
 	struct rcm_servers *servers;
 	unsigned out, room;
-	bool go_beyond;
+	bool go_beyond, tight;
 	const union rcm_dns_address *speaker;
 } fake = { .names = TAILQ_HEAD_INITIALIZER(fake.names), .room = UINT_MAX };
 
@@ -40,7 +40,7 @@ static int fake_start(struct rcm_servers *servers, const struct rcm_resolv *reso
 	fake.servers = servers;
 	if (strstr(name, ".."))
 		return -EINVAL;
-	if (fake.out >= fake.room && !(fake.go_beyond && servers->beyond))
+	if ((fake.out >= fake.room || (fake.tight && family == AF_UNSPEC)) && !(fake.go_beyond && servers->beyond))
 		return -EAGAIN;
 	asked = calloc(1, sizeof(*asked));
 	assert_non_null(asked);
@@ -54,6 +54,13 @@ static int fake_start(struct rcm_servers *servers, const struct rcm_resolv *reso
 	fake.out++;
 	*ret_families = &asked->families;
 	return 0;
+}
+
+void fake_families_tight(bool tight)
+{
+	fake.tight = tight;
+	if (!tight && fake.servers)
+		fake.servers->room(fake.servers->room_arg);
 }
 
 void fake_families_go_beyond(bool go)

@@ -18,6 +18,9 @@ unsigned fake_families_out(void);
 /* As many at once, and start() says -EAGAIN to more; UINT_MAX: no limit. Raising it tells that there is room. */
 void fake_families_room(unsigned room);
 
+/* From now on, or no more, there is room for names of one family alone. */
+void fake_families_tight(bool tight);
+
 /* From now on, or no more, a name that may go beyond the room is taken. */
 void fake_families_go_beyond(bool go);
 

@@ -144,6 +144,8 @@ static void test_families_greater_of_two_ends_counts(void **state)
 		assert_true(asked.done);
 		assert_int_equal(asked.verdict, rows[i / 2].verdict);
 		assert_int_equal(asked.half, rows[i / 2].half);
+		/* None of them stayed silent. */
+		assert_int_equal(asked.missing, 0);
 	}
 }
 

@@ -110,6 +110,22 @@ static void test_hosts_name_longer_than_any_is_not_found(void **state)
 	rcm_hosts_free(hosts);
 }
 
+static void test_hosts_names_up_to_the_longest_are_found(void **state)
+{
+	char name[RCM_NODE_MAX + 1] = "", line[RCM_NODE_MAX + 32];
+
+	(void)state;
+	for (size_t len = RCM_NODE_MAX - 3; len <= RCM_NODE_MAX; len++) {
+		struct rcm_hosts *hosts;
+
+		memset(name, 'x', len);
+		snprintf(line, sizeof(line), "192.0.2.1 %s\n", name);
+		hosts = read_text(line, false);
+		check(hosts, name, AF_UNSPEC, "192.0.2.1", name);
+		rcm_hosts_free(hosts);
+	}
+}
+
 static void test_hosts_file_that_is_not_there_is_empty_and_a_huge_one_refused(void **state)
 {
 	struct rcm_hosts *hosts;
@@ -195,6 +211,7 @@ int main(void)
 		cmocka_unit_test(test_hosts_odd_lines_are_skipped_and_good_ones_kept),
 		cmocka_unit_test(test_hosts_ipv4_of_mapped_and_loopback_lines),
 		cmocka_unit_test(test_hosts_name_longer_than_any_is_not_found),
+		cmocka_unit_test(test_hosts_names_up_to_the_longest_are_found),
 		cmocka_unit_test(test_hosts_file_that_is_not_there_is_empty_and_a_huge_one_refused),
 		cmocka_unit_test(test_hosts_many_names_are_all_found),
 		cmocka_unit_test(test_hosts_without_descriptors_is_an_error_not_an_empty_file),

@@ -269,6 +269,26 @@ static void test_names_without_room_wait_in_order_and_are_asked_when_there_is_so
 		assert_int_equal(r[i].done, 1);
 }
 
+/* A name of one family needs a place less. */
+static void test_names_without_room_none_that_comes_is_asked_before_those_that_wait(void **state)
+{
+	struct result both, one;
+
+	(void)state;
+	fake_families_tight(true);
+	start(&both, "two.test");
+	turn();
+	start_as(&one, "one.test", AF_INET, RCM_DNS_CONFIGURED);
+	turn();
+	assert_int_equal(fake_families_out(), 0);
+	fake_families_tight(false);
+	turn();
+	/* The newest has the first turn. */
+	fake_families_found(fake_families_take("one.test", AF_INET), "127.0.0.1", NULL);
+	fake_families_found(fake_families_take("two.test", AF_UNSPEC), "127.0.0.1", "::1");
+	assert_int_equal(one.done + both.done, 2);
+}
+
 /* Those before it may all stay silent. */
 static void test_names_without_room_the_newest_has_a_share_of_the_places(void **state)
 {
@@ -502,6 +522,7 @@ int main(void)
 		NAMES_TEST(test_names_half_an_answer_is_not_to_be_kept_and_says_what_is_missing),
 		NAMES_TEST(test_names_part_is_told_to_who_asks_and_the_lookup_goes_on),
 		NAMES_TEST(test_names_without_room_wait_in_order_and_are_asked_when_there_is_some),
+		NAMES_TEST(test_names_without_room_none_that_comes_is_asked_before_those_that_wait),
 		NAMES_TEST(test_names_without_room_the_newest_has_a_share_of_the_places),
 		NAMES_TEST(test_names_without_room_now_and_then_the_newest_is_asked_beyond_it),
 		NAMES_TEST(test_names_of_the_hosts_file_go_before_those_that_wait_for_room),

@@ -3,7 +3,9 @@
 #include "dns/order.h"
 
 #include <arpa/inet.h>
+#include <stdio.h>
 
+#include "base/tell.h"
 #include "test.h"
 
 static void read_address(const char *text, union rcm_dns_address *to)
@@ -131,6 +133,38 @@ static void test_order_many_equal_ones_stay_as_given(void **state)
 		assert_int_equal(many[i].given, i);
 }
 
+static char told[3][160];
+static unsigned tellings;
+
+static void hear(const void *watcher, const struct rcm_tell_step *step)
+{
+	(void)watcher;
+	assert_int_equal(step->kind, RCM_TELL_ORDER);
+	assert_true(tellings < 3);
+	snprintf(told[tellings++], sizeof(*told), "%s", step->text);
+}
+
+static void test_order_is_told_with_sources_and_rules(void **state)
+{
+	struct rcm_order *orders = malloc(3 * sizeof(*orders));
+
+	(void)state;
+	assert_non_null(orders);
+	orders[0] = make("192.0.2.1", NULL, 0);
+	orders[1] = make("2001:db8::1", "2001:db8::9", 64);
+	orders[2] = make("198.51.100.1", "192.0.2.9", 24);
+	rcm_order_sort(orders, 3, &rcm_policy_default);
+	rcm_order_explain(orders, 3, &rcm_policy_default);
+	rcm_tell_watch(hear, &tellings);
+	rcm_order_tell(NULL, 3);
+	rcm_order_tell(orders, 3);
+	rcm_tell_watch(NULL, NULL);
+	assert_int_equal(tellings, 3);
+	assert_string_equal(told[0], "2001:db8::1, source 2001:db8::9; before the next by rule 6: it has a higher precedence");
+	assert_string_equal(told[1], "198.51.100.1, source 192.0.2.9; before the next by rule 1: the next can't be reached");
+	assert_string_equal(told[2], "192.0.2.1, source none");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -138,6 +172,7 @@ int main(void)
 		cmocka_unit_test(test_order_deprecated_home_and_tunnel_sources),
 		cmocka_unit_test(test_order_equal_ones_stay_as_given),
 		cmocka_unit_test(test_order_many_equal_ones_stay_as_given),
+		cmocka_unit_test(test_order_is_told_with_sources_and_rules),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
