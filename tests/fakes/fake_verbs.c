@@ -37,11 +37,12 @@ static int fails[FAKE_CALLS], nth_error;
 static unsigned nth, eces;
 static bool nth_failed;
 static enum ibv_transport_type transport;
-static uint8_t link_layer;
+static uint8_t link_layer, ports;
+static int resources, depth;
 static struct ibv_ece device_ece;
 static atomic_uint next_qp_num;
 
-struct ibv_qp_attr rcm_fake_verbs_last_attr;
+struct ibv_qp_attr rcm_fake_verbs_last_attr, rcm_fake_verbs_attr_to[IBV_QPS_ERR + 1];
 int rcm_fake_verbs_last_mask;
 struct ibv_ece rcm_fake_verbs_last_ece;
 struct ibv_srq_init_attr_ex rcm_fake_verbs_last_srq;
@@ -59,6 +60,8 @@ void rcm_fake_verbs_reset(void)
 	rcm_fake_verbs_fail_nth(0, 0);
 	transport = IBV_TRANSPORT_IB;
 	link_layer = IBV_LINK_LAYER_INFINIBAND;
+	ports = 1;
+	rcm_fake_verbs_reads(16, 32);
 	rcm_fake_verbs_ece(0x2c9, 3);
 	memset(&rcm_fake_verbs_last_ece, 0, sizeof(rcm_fake_verbs_last_ece));
 	eces = 0;
@@ -74,7 +77,14 @@ void rcm_fake_verbs_fail_nth(unsigned call, int error)
 bool rcm_fake_verbs_has_failed(void) { return nth_failed; }
 void rcm_fake_verbs_link(uint8_t layer) { link_layer = layer; }
 void rcm_fake_verbs_iwarp(void) { transport = IBV_TRANSPORT_IWARP; }
+void rcm_fake_verbs_ports(uint8_t count) { ports = count; }
 unsigned rcm_fake_verbs_eces(void) { return eces; }
+
+void rcm_fake_verbs_reads(int responder_resources, int initiator_depth)
+{
+	resources = responder_resources;
+	depth = initiator_depth;
+}
 
 void rcm_fake_verbs_ece(uint32_t vendor, uint32_t options)
 {
@@ -324,9 +334,9 @@ int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attr)
 	if (fails[FAKE_QUERY_DEVICE])
 		return fails[FAKE_QUERY_DEVICE];
 	memset(attr, 0, sizeof(*attr));
-	attr->max_qp_rd_atom = 16;
-	attr->max_qp_init_rd_atom = 32;
-	attr->phys_port_cnt = 1;
+	attr->max_qp_rd_atom = resources;
+	attr->max_qp_init_rd_atom = depth;
+	attr->phys_port_cnt = ports;
 	return 0;
 }
 
@@ -400,7 +410,7 @@ int ibv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 		return error;
 	if (mask & IBV_QP_STATE)
 		qp->state = attr->qp_state;
-	rcm_fake_verbs_last_attr = *attr;
+	rcm_fake_verbs_last_attr = rcm_fake_verbs_attr_to[qp->state] = *attr;
 	rcm_fake_verbs_last_mask = mask;
 	return 0;
 }

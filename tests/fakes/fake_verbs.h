@@ -36,9 +36,12 @@ void rcm_fake_verbs_fail(enum fake_verbs_call call, int error);
 void rcm_fake_verbs_fail_nth(unsigned nth, int error);
 bool rcm_fake_verbs_has_failed(void);
 
-/* Devices have this link layer from now on, InfiniBand where not said; are iWARP ones from now on; and their QPs have these ECE options (vendor 0: none). */
+/* Devices have this link layer from now on, InfiniBand where not said; are iWARP ones from now on; have that many ports, one
+ * where not said; can have so many reads under way, 16 and 32 where not said; and their QPs have these ECE options (vendor 0: none). */
 void rcm_fake_verbs_link(uint8_t link_layer);
 void rcm_fake_verbs_iwarp(void);
+void rcm_fake_verbs_ports(uint8_t count);
+void rcm_fake_verbs_reads(int responder_resources, int initiator_depth);
 void rcm_fake_verbs_ece(uint32_t vendor, uint32_t options);
 
 unsigned rcm_fake_verbs_opens(unsigned device);	/* how often it was opened */
@@ -46,9 +49,9 @@ unsigned rcm_fake_verbs_open_now(unsigned device);
 unsigned rcm_fake_verbs_lists(void);		/* how often devices were listed */
 unsigned rcm_fake_verbs_objects(void);		/* PDs, CQs, channels, QPs, SRQs that live now */
 
-/* State of a QP of this library; the attributes and mask of the last change of any. */
+/* State of a QP of this library; the attributes and mask of the last change of any, and of the last to a state. */
 enum ibv_qp_state rcm_fake_verbs_state(const struct ibv_qp *qp);
-extern struct ibv_qp_attr rcm_fake_verbs_last_attr;
+extern struct ibv_qp_attr rcm_fake_verbs_last_attr, rcm_fake_verbs_attr_to[IBV_QPS_ERR + 1];
 extern int rcm_fake_verbs_last_mask;
 unsigned rcm_fake_verbs_attached(void);		/* multicast groups attached now */
 

@@ -124,8 +124,11 @@ static void test_response_with_qp_ends_the_handshake(void **state)
 	event = rcm_world_event(id, RDMA_CM_EVENT_CONNECT_RESPONSE, 0, RDMA_CM_EVENT_ESTABLISHED);
 	assert_int_equal(event->status, 0);
 	assert_int_equal(rcm_fake_verbs_state(id->pub.qp), IBV_QPS_RTS);
-	/* As negotiated: the kernel's number is not replaced. */
-	assert_int_equal(rcm_fake_verbs_last_attr.max_rd_atomic, 1);
+	/* As negotiated: the kernel's numbers are not replaced. */
+	for (int to = IBV_QPS_INIT; to <= IBV_QPS_RTS; to++) {
+		assert_int_equal(rcm_fake_verbs_attr_to[to].max_rd_atomic, 1);
+		assert_int_equal(rcm_fake_verbs_attr_to[to].max_dest_rd_atomic, 2);
+	}
 	assert_int_equal(rcm_fake_ucma_count(RDMA_USER_CM_CMD_ACCEPT), accepts + 1);
 	assert_int_equal(rcm_world_last(rdma_ucm_accept).conn_param.valid, 0);
 	rcm_world_ack(event);
@@ -240,7 +243,11 @@ static void test_accept_without_parameters_answers_what_was_asked(void **state)
 	assert_int_equal(sent.conn_param.initiator_depth, 32);
 	assert_int_equal(sent.conn_param.qp_num, id->pub.qp->qp_num);
 	assert_int_equal(rcm_fake_verbs_state(id->pub.qp), IBV_QPS_RTS);
-	assert_int_equal(rcm_fake_verbs_last_attr.max_rd_atomic, 32);
+	/* Each depth in the step that it belongs to; elsewhere the kernel's numbers stay. */
+	for (int to = IBV_QPS_INIT; to <= IBV_QPS_RTS; to++) {
+		assert_int_equal(rcm_fake_verbs_attr_to[to].max_rd_atomic, to == IBV_QPS_RTS ? 32 : 1);
+		assert_int_equal(rcm_fake_verbs_attr_to[to].max_dest_rd_atomic, to == IBV_QPS_RTR ? 3 : 2);
+	}
 	rcm_world_ack(rcm_world_event(id, RDMA_CM_EVENT_ESTABLISHED, 0, RDMA_CM_EVENT_ESTABLISHED));
 	end(id);
 	rcm_id_destroy(listener);

@@ -186,6 +186,64 @@ static void test_device_that_does_not_tell_its_limits_is_what_that_said_and_clos
 	assert_int_equal(rcm_fake_verbs_objects(), 0);
 }
 
+static uint64_t roce_ports(void (*kind)(void), uint8_t link_layer, uint8_t ports)
+{
+	__be64 guid = fresh_guid();
+	struct rcm_device *device;
+	uint64_t found = 0;
+	unsigned d;
+
+	rcm_fake_verbs_reset();
+	d = rcm_fake_verbs_add("a", guid, 1);
+	rcm_fake_verbs_link(link_layer);
+	rcm_fake_verbs_ports(ports);
+	if (kind)
+		kind();
+	assert_int_equal(rcm_device_get(guid, 1, &device), 0);
+	assert_false(rcm_device_is_roce(device, 64) || rcm_device_is_roce(device, 255));
+	for (unsigned port = 0; port < 64; port++)
+		found |= (uint64_t)rcm_device_is_roce(device, port) << port;
+	rcm_device_put(device);
+	retire(d);
+	return found;
+}
+
+/* Of one with more ports than a switch has all up to the 63rd. */
+static void test_device_of_roce_tells_which_ports_it_has(void **state)
+{
+	(void)state;
+	assert_true(roce_ports(NULL, IBV_LINK_LAYER_ETHERNET, 1) == 2);
+	assert_true(roce_ports(NULL, IBV_LINK_LAYER_ETHERNET, 3) == 14);
+	assert_true(roce_ports(NULL, IBV_LINK_LAYER_ETHERNET, 63) == ~UINT64_C(1));
+	assert_true(roce_ports(NULL, IBV_LINK_LAYER_ETHERNET, 64) == ~UINT64_C(1));
+	assert_true(roce_ports(NULL, IBV_LINK_LAYER_ETHERNET, 255) == ~UINT64_C(1));
+	assert_true(roce_ports(NULL, IBV_LINK_LAYER_INFINIBAND, 3) == 0);
+	assert_true(roce_ports(rcm_fake_verbs_iwarp, IBV_LINK_LAYER_ETHERNET, 3) == 0);
+}
+
+/* A connection's are octets. */
+static void test_device_of_many_reads_has_as_many_as_can_be_told(void **state)
+{
+	static const int rows[][2] = { { 1, 1 }, { 0, 0 }, { 254, 254 }, { 255, 255 }, { 256, 255 }, { 65535, 255 } };
+
+	(void)state;
+	for (size_t i = 0; i < 2 * sizeof(rows) / sizeof(*rows); i++) {
+		const int *row = rows[i / 2];
+		__be64 guid = fresh_guid();
+		struct rcm_device *device;
+		unsigned d;
+
+		rcm_fake_verbs_reset();
+		d = rcm_fake_verbs_add("a", guid, 1);
+		rcm_fake_verbs_reads(i % 2 ? 3 : row[0], i % 2 ? row[0] : 3);
+		assert_int_equal(rcm_device_get(guid, 1, &device), 0);
+		assert_int_equal(device->max_responder_resources, i % 2 ? 3 : row[1]);
+		assert_int_equal(device->max_initiator_depth, i % 2 ? row[1] : 3);
+		rcm_device_put(device);
+		retire(d);
+	}
+}
+
 /* The name is no part of what a device is. */
 static void test_device_renamed_is_the_one_that_is_open(void **state)
 {
@@ -336,6 +394,8 @@ int main(void)
 		T(test_device_of_same_guid_made_anew_is_not_mistaken_for_old),
 		T(test_device_without_memory_for_domain_is_closed_again),
 		T(test_device_that_does_not_tell_its_limits_is_what_that_said_and_closed),
+		T(test_device_of_roce_tells_which_ports_it_has),
+		T(test_device_of_many_reads_has_as_many_as_can_be_told),
 		T(test_device_renamed_is_the_one_that_is_open),
 		T(test_device_xrc_domain_is_shared),
 		T(test_device_list_leaves_out_what_cannot_be_opened),

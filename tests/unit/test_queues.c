@@ -364,6 +364,28 @@ static void test_qp_of_xrc_receiver_is_in_the_devices_domain(void **state)
 	rcm_id_destroy(id);
 }
 
+/* As with the other domain: a bit says that the caller's counts. */
+static void test_qp_of_xrc_receiver_without_a_domain_of_the_callers_is_in_the_devices(void **state)
+{
+	struct rcm_id *id = rcm_world_id(RDMA_PS_TCP);
+	struct ibv_xrcd callers = { 0 };
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		struct ibv_qp_init_attr_ex attr = {
+			.qp_type = IBV_QPT_XRC_RECV, .comp_mask = i ? IBV_QP_INIT_ATTR_XRCD : 0,
+			.xrcd = i == 1 ? NULL : &callers,
+		};
+
+		assert_int_equal(rcm_queues_create_qp(id, &attr), 0);
+		assert_int_equal(attr.xrcd == &callers, i == 2);
+		assert_non_null(attr.xrcd);
+		assert_true(attr.comp_mask & IBV_QP_INIT_ATTR_XRCD);
+		rcm_queues_destroy_qp(id);
+	}
+	rcm_id_destroy(id);
+}
+
 static void test_init_attr_asks_for_the_state_that_is_given(void **state)
 {
 	struct rcm_id *id = rcm_world_id(RDMA_PS_TCP);
@@ -400,6 +422,7 @@ int main(void)
 		T(test_completion_queue_of_xrc_srq_goes_with_the_last_that_uses_it),
 		T(test_srq_of_xrc_has_domain_and_completion_queue),
 		T(test_qp_of_xrc_receiver_is_in_the_devices_domain),
+		T(test_qp_of_xrc_receiver_without_a_domain_of_the_callers_is_in_the_devices),
 		T(test_init_attr_asks_for_the_state_that_is_given),
 	};
 
