@@ -8,6 +8,7 @@
 #include "fake_clock.h"
 #include "fake_umad.h"
 #include "heard.h"
+#include "loop/timer.h"
 #include "sa/client.h"
 #include "sa/wire.h"
 #include "test.h"
@@ -640,6 +641,43 @@ static void test_client_without_questions_looks_at_no_port(void **state)
 	assert_int_equal(rcm_fake_umad.looks, looks);
 }
 
+static void nothing(struct rcm_timer *timer)
+{
+	(void)timer;
+}
+
+/* A look may take a moment, and what is due soon does without it; but not for ever. */
+static void test_client_puts_a_look_off_three_times_where_something_is_due_soon(void **state)
+{
+	struct rcm_timer soon = { 0 };
+	struct rcm_sa_query *query;
+	struct rcm_fake_sent sent;
+	struct heard h = { 0 };
+	uint8_t record[176];
+
+	(void)state;
+	for (unsigned round = 0; round < 2; round++) {
+		unsigned looks;
+
+		assert_int_equal(ask(1, "disk", &h, &query), 0);
+		sent = rcm_fake_umad_sent();
+		looks = rcm_fake_umad.looks;
+		for (unsigned i = 0; i < 4; i++) {
+			assert_int_equal(rcm_fake_umad.looks, looks);
+			rcm_fake_clock_advance((i ? 50 : 200) * RCM_NS_PER_MS);
+			rcm_timer_stop(&loop, &soon);
+			rcm_timer_start(&loop, &soon, rcm_clock_now() + 20 * RCM_NS_PER_MS, nothing);
+			turn();
+		}
+		assert_int_equal(rcm_fake_umad.looks, looks + 1);
+		rcm_fake_record(7, "disk", record);
+		rcm_fake_umad_answer(&sent, 0, 176, record, sizeof(record));
+		turn();
+		assert_int_equal(h.calls, round + 1);
+	}
+	rcm_timer_stop(&loop, &soon);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -655,6 +693,7 @@ int main(void)
 		TEST(test_client_told_of_a_port_that_is_as_it_was_asks_nothing_again),
 		TEST(test_client_that_lacks_what_to_look_with_waits_for_the_answers),
 		TEST(test_client_without_questions_looks_at_no_port),
+		TEST(test_client_puts_a_look_off_three_times_where_something_is_due_soon),
 		TEST(test_client_gives_the_records_of_the_answer),
 		TEST(test_client_refuses_a_record_that_was_not_asked_for),
 		TEST(test_client_cuts_a_table_to_the_limit_and_tells_the_total),

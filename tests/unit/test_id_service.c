@@ -184,6 +184,17 @@ static void test_service_that_can_not_be_started_leaves_nothing(void **state)
 	assert_int_equal(atomic_load(&id->refs), 1);
 }
 
+/* By another thread, when all but the list has been looked at. */
+static void test_service_of_an_id_being_destroyed_is_not_started(void **state)
+{
+	(void)state;
+	id->dead = true;
+	refused(-EINVAL);
+	id->dead = false;
+	assert_int_equal(atomic_load(&id->refs), 1);
+	assert_true(LIST_EMPTY(&id->services));
+}
+
 static void test_service_outcome_is_an_event_with_its_number_and_words(void **state)
 {
 	(void)state;
@@ -424,6 +435,7 @@ int main(void)
 		U(test_service_at_a_port_without_an_sa_or_access_is_refused),
 		T(test_service_of_a_synchronous_id_is_refused),
 		T(test_service_that_can_not_be_started_leaves_nothing),
+		T(test_service_of_an_id_being_destroyed_is_not_started),
 		T(test_service_outcome_is_an_event_with_its_number_and_words),
 		T(test_service_told_before_its_call_returned_has_its_number),
 		T(test_service_outcomes_that_nobody_reads_are_the_first_and_the_last),

@@ -403,6 +403,34 @@ static void test_id_being_destroyed_at_a_fork_can_be_locked_in_the_child(void **
 	rcm_id_put(id);
 }
 
+/* What a thread that isn't there was at can be anything; the rest of the channel is as good as new. */
+static void test_channel_whose_lock_was_held_at_a_fork_is_empty_in_the_child(void **state)
+{
+	struct rcm_channel *channel = rcm_world_channel;
+	int status;
+	pid_t pid;
+
+	(void)state;
+	id = rcm_world_id(RDMA_PS_TCP);
+	write_user();
+	rcm_lock_acquire(&channel->lock);
+	pid = fork();
+	if (!pid) {
+		alarm(60);
+		memset(&channel->queue, 0x5a, sizeof(channel->queue));
+		memset(&channel->aside, 0x5a, sizeof(channel->aside));
+		memset(&channel->nobodys, 0x5a, sizeof(channel->nobodys));
+		memset(&channel->spare, 0x5a, sizeof(channel->spare));
+		rcm_adopt_enter();
+		_exit(!TAILQ_EMPTY(&channel->queue) || !TAILQ_EMPTY(&channel->aside) ||
+		      !TAILQ_EMPTY(&channel->nobodys) || channel->spare || !TAILQ_EMPTY(&id->undelivered));
+	}
+	rcm_lock_release(&channel->lock);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	assert_int_equal(rcm_id_destroy(id), 0);
+}
+
 static void *run_free(void *arg)
 {
 	(void)arg;
@@ -601,6 +629,7 @@ int main(void)
 		TEST(test_wait_for_a_request_ends_when_the_listener_is_destroyed),
 		TEST(test_event_of_a_wait_is_not_left_in_an_id_being_destroyed),
 		TEST(test_id_being_destroyed_at_a_fork_can_be_locked_in_the_child),
+		TEST(test_channel_whose_lock_was_held_at_a_fork_is_empty_in_the_child),
 		TEST(test_channel_that_goes_needs_no_descriptor_for_events_of_ours),
 		TEST(test_call_on_an_id_that_becomes_synchronous_meanwhile_does_not_wait),
 		TEST(test_request_to_a_listener_being_destroyed_is_dropped),

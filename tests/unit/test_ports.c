@@ -9,6 +9,7 @@
 #include "asker.h"
 #include "base/container.h"
 #include "fake_alerts.h"
+#include "fake_dns.h"
 #include "fake_sa.h"
 #include "fake_time.h"
 #include "resolve/publish.h"
@@ -192,6 +193,52 @@ static void test_ports_that_changed_meanwhile_keep_an_answer_from_being_shared_a
 	assert_int_equal(ask(), 7);
 }
 
+/* The engine has seen all that was asked before. */
+static void ask_a_name(void)
+{
+	struct rcm_question name = rcm_question_name("marker.example");
+	struct rcm_asker one = { 0 };
+
+	assert_int_equal(rcm_asker_ask(&one, &name), 0);
+	rcm_asker_done(&one);
+}
+
+/* What happens to ports changes no names, and what names mean no services. */
+static void test_lookups_of_names_are_shared_whatever_happens_to_ports(void **state)
+{
+	struct rcm_question name = rcm_question_name("shared.hold.example");
+
+	(void)state;
+	SCRIPT({ FOUND(5) });
+	rcm_fake_dns_reset();
+	assert_int_equal(rcm_asker_start(&other, &name), 0);
+	rcm_fake_dns_wait_started(1);
+	assert_int_equal(ask(), 5);
+	tell_and_forget(RCM_ALERT_PORT);
+	assert_int_equal(rcm_asker_start(&asker, &name), 0);
+	ask_a_name();
+	assert_int_equal(rcm_fake_dns_started(), 2);
+	rcm_fake_dns_release("shared.hold.example");
+	assert_true(rcm_asker_wait(&other) && rcm_asker_wait(&asker));
+}
+
+static void test_lookups_of_services_are_shared_whatever_names_mean(void **state)
+{
+	(void)state;
+	SCRIPT({ .ms = 50, FOUND(6) });
+	assert_int_equal(rcm_asker_start(&other, &question), 0);
+	rcm_fake_sa_wait_asked(1);
+	rcm_fake_dns_change();
+	assert_int_equal(rcm_asker_start(&asker, &question), 0);
+	ask_a_name();
+	assert_int_equal(rcm_fake_sa_asked(), 1);
+	rcm_fake_time_advance(RCM_NS_PER_S);
+	rcm_engine_post_errand(rcm_engine_the(), &nothing);
+	assert_true(rcm_asker_wait(&other) && rcm_asker_wait(&asker));
+	assert_int_equal(gid_of(&other), 6);
+	assert_int_equal(gid_of(&asker), 6);
+}
+
 /* Whether it is the one that questions wait at is for the client to see. */
 static void test_ports_that_changed_are_looked_at_where_questions_wait(void **state)
 {
@@ -245,6 +292,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(test_ports_that_changed_end_what_was_kept_at_once),
 		T(test_ports_that_changed_meanwhile_keep_an_answer_from_being_shared_and_kept),
+		T(test_lookups_of_names_are_shared_whatever_happens_to_ports),
+		T(test_lookups_of_services_are_shared_whatever_names_mean),
 		T(test_ports_that_changed_are_looked_at_where_questions_wait),
 		T(test_ports_whose_sm_wants_it_have_all_registered_again_at_once),
 		T(test_ports_whose_pkeys_changed_have_all_registered_again_at_once),
@@ -256,7 +305,7 @@ int main(void)
 	sa.publish = sa_publish;
 	rcm_fake_time_use();
 	rcm_engine_use(&(struct rcm_backends){
-		.sa = &sa, .sa_ports = rcm_fake_sa_ports, .port_look = look, .alerts = &rcm_fake_alerts,
+		.dns = &rcm_fake_dns, .sa = &sa, .sa_ports = rcm_fake_sa_ports, .port_look = look, .alerts = &rcm_fake_alerts,
 	});
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
