@@ -15,8 +15,8 @@ extern unsigned rcm_fork_generation;
 
 /* In this order a fork takes them, and gives them back in the reverse one: docs/locking.md. */
 enum rcm_fork_place {
-	RCM_FORK_ADOPT, RCM_FORK_ENGINE, RCM_FORK_ROLL, RCM_FORK_IDS, RCM_FORK_ROUSE, RCM_FORK_DEVICES,
-	RCM_FORK_LISTING, RCM_FORK_FDS,
+	RCM_FORK_ADOPT, RCM_FORK_ENGINE, RCM_FORK_STRANDED, RCM_FORK_ROLL, RCM_FORK_IDS, RCM_FORK_ROUSE,
+	RCM_FORK_DEVICES, RCM_FORK_LISTING, RCM_FORK_FDS,
 	RCM_FORK_PLACES,
 };
 

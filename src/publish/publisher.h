@@ -67,5 +67,5 @@ void rcm_publisher_remove(struct rcm_published *published);
  * or, of all, where the SM asked for that, everything. */
 void rcm_publisher_ports_changed(struct rcm_publisher *publisher, bool all);
 
-/* In the child of a fork: forgets all of the parent's, without a word to anybody, each by forget(). */
+/* In the child of a fork, or where the loop was lost: forgets all, without a word to anybody, each by forget(). */
 void rcm_publisher_abandon(struct rcm_publisher *publisher, void (*forget)(struct rcm_published *published));

@@ -36,13 +36,20 @@ static void registration_rest(struct rcm_registration *r, uint64_t until)
 		rcm_timer_start(r->loop, &r->timer, until, registration_due);
 }
 
-static void registration_tell(struct rcm_registration *r, int status, const char *text)
+/* True: that is new. */
+static bool registration_count_told(struct rcm_registration *r, int status)
 {
 	if (r->ending || (r->told_any && r->told == status))
-		return;
+		return false;
 	r->told_any = true;
 	r->told = status;
-	r->ops->tell(r, &(struct rcm_service_outcome){ .status = status, .text = text });
+	return true;
+}
+
+static void registration_tell(struct rcm_registration *r, int status, const char *text)
+{
+	if (registration_count_told(r, status))
+		r->ops->tell(r, &(struct rcm_service_outcome){ .status = status, .text = text });
 }
 
 static void registration_note(struct rcm_registration *r, int status, const char *text)
@@ -279,6 +286,9 @@ void rcm_registration_start(struct rcm_registration *r, struct rcm_loop *loop, c
 {
 	r->loop = loop;
 	r->ops = ops;
+	r->again = r->blocked = false;
+	r->query = NULL;
+	r->timer = (struct rcm_timer){ 0 };
 	registration_want(r);
 }
 
@@ -353,4 +363,11 @@ void rcm_registration_stop(struct rcm_registration *r)
 		rcm_timer_stop(r->loop, &r->timer);
 		registration_want(r);
 	}
+}
+
+bool rcm_registration_forsake(struct rcm_registration *r, int status, const char *text)
+{
+	r->there = false;
+	registration_note(r, status, text);
+	return registration_count_told(r, status);
 }

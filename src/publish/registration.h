@@ -75,7 +75,7 @@ struct rcm_registration {
 	char why[RCM_TEXT_MAX];			/* and in words */
 };
 
-/* Begins: it wants its first turn. */
+/* Begins, or begins anew on another loop: it wants a turn. What an earlier one knows of its record counts still. */
 void rcm_registration_start(struct rcm_registration *registration, struct rcm_loop *loop,
 			    const struct rcm_registration_ops *ops);
 
@@ -92,3 +92,6 @@ void rcm_registration_stir(struct rcm_registration *registration);
 
 /* Removes the record where the SA has it, and only where it is this one's; then over(). */
 void rcm_registration_stop(struct rcm_registration *registration);
+
+/* Of one whose loop was lost: its record isn't renewed any more. True: which is to be told. Any thread. */
+bool rcm_registration_forsake(struct rcm_registration *registration, int status, const char *text);

@@ -3,6 +3,7 @@
 #include "resolve/engine.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/err.h"
@@ -57,7 +58,7 @@ static void engine_init(struct rcm_engine *engine) RCM_UNCHECKED
 	LIST_INIT(&engine->older);
 }
 
-/* Counters and numbers go on. */
+/* Counters and numbers go on, and what the environment said counts still. */
 int rcm_engine_succeed(struct rcm_engine *lost)
 {
 	struct rcm_engine *engine;
@@ -71,6 +72,8 @@ int rcm_engine_succeed(struct rcm_engine *lost)
 	engine_init(engine);
 	engine->backends = lost->backends;
 	engine->before = lost;
+	engine->gauge.wanted = lost->gauge.wanted;
+	memcpy(engine->gauge.directory, lost->gauge.directory, sizeof(engine->gauge.directory));
 	for (int i = 0; i < RCM_COUNTS; i++)
 		atomic_init(&engine->stats.counts[i], atomic_load(&lost->stats.counts[i]));
 	atomic_init(&engine->numbers, atomic_load(&lost->numbers));

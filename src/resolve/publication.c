@@ -2,10 +2,13 @@
 /* A service that is published, as the engine's thread has it. */
 #include "resolve/publication.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/container.h"
 #include "base/err.h"
+#include "base/fork.h"
 #include "base/log.h"
 #include "base/random.h"
 
@@ -77,6 +80,8 @@ static void publication_start(struct rcm_engine *engine, struct rcm_errand *erra
 	publication->begun = true;
 	rcm_publisher_add(&engine->publisher, &publication->published);
 	rcm_monitor_want(&engine->monitor, 0);
+	if (publication->stopping)
+		rcm_publisher_remove(&publication->published);
 }
 
 static void publication_stop(struct rcm_engine *engine, struct rcm_errand *errand)
@@ -85,7 +90,9 @@ static void publication_stop(struct rcm_engine *engine, struct rcm_errand *erran
 
 	(void)engine;
 	publication->stopping = true;
-	rcm_publisher_remove(&publication->published);
+	/* The other errand of one that was taken over may come later. */
+	if (publication->begun)
+		rcm_publisher_remove(&publication->published);
 }
 
 /* ---- On any thread ---- */
@@ -123,21 +130,49 @@ int rcm_publication_new(const struct rcm_service_offer *offer, struct rcm_public
 
 /* ---- Of an engine that was lost ---- */
 
-static void publication_lose(struct rcm_published *published)
-{
-	static const struct rcm_service_outcome lost = {
-		.status = -EBADF, .text = "the program closed the library's descriptors",
-	};
-	struct rcm_publication *publication = publication_of(published);
+/* Whose engine was lost, until another takes them over. */
+static struct rcm_lock stranding = RCM_LOCK_INIT;
+static struct rcm_publications stranded RCM_GUARDED_BY(stranding) = LIST_HEAD_INITIALIZER(stranded);
+static atomic_uint stranded_count;
 
-	publication->begun = false;
-	if (publication->stopping)
-		publication_over(published);
-	else
-		publication_told(published, &lost);
+static void publication_strand_locked(struct rcm_publication *publication) RCM_REQUIRES(&stranding)
+{
+	rcm_lock_assert_held(&stranding);
+	publication->engine = NULL;
+	LIST_INSERT_HEAD(&stranded, publication, entry);
+	atomic_fetch_add_explicit(&stranded_count, 1, memory_order_release);
 }
 
-void rcm_publication_lose_all(struct rcm_engine *engine, struct rcm_errands *errands)
+static void publication_strand(struct rcm_publication *publication)
+{
+	publication->begun = false;
+	rcm_lock_acquire(&stranding);
+	publication_strand_locked(publication);
+	rcm_lock_release(&stranding);
+}
+
+static void publication_lose(struct rcm_published *published)
+{
+	rcm_timer_stop(published->registration.loop, &published->registration.timer);
+	publication_strand(publication_of(published));
+}
+
+/* Where it went to meanwhile; NULL: it is, or will be, among those that are taken over, and stopping with them. */
+static struct rcm_engine *publication_follow(struct rcm_publication *publication, const struct rcm_engine *lost)
+{
+	struct rcm_engine *engine;
+
+	rcm_lock_acquire(&stranding);
+	engine = publication->engine;
+	if (!engine || engine == lost) {
+		publication->stopping = true;
+		engine = NULL;
+	}
+	rcm_lock_release(&stranding);
+	return engine;
+}
+
+void rcm_publication_lose_all(struct rcm_engine *engine, struct rcm_errands *errands, struct rcm_errands *ret_late)
 {
 	struct rcm_publication *publication;
 	struct rcm_errand *errand;
@@ -145,16 +180,116 @@ void rcm_publication_lose_all(struct rcm_engine *engine, struct rcm_errands *err
 	while ((errand = STAILQ_FIRST(errands))) {
 		STAILQ_REMOVE_HEAD(errands, entry);
 		if (errand->run == publication_start) {
-			publication = rcm_container(errand, struct rcm_publication, start);
-			publication_lose(&publication->published);
+			publication_strand(rcm_container(errand, struct rcm_publication, start));
 		} else if (errand->run == publication_stop) {
 			publication = rcm_container(errand, struct rcm_publication, stop);
-			publication->stopping = true;
-			if (!publication->begun)
-				publication_over(&publication->published);
+			if (publication_follow(publication, engine))
+				STAILQ_INSERT_TAIL(ret_late, errand, entry);
 		}
 	}
 	rcm_publisher_abandon(&engine->publisher, publication_lose);
+}
+
+void rcm_publication_forward(struct rcm_errands *late)
+{
+	struct rcm_publication *publication;
+	struct rcm_errand *errand;
+
+	while ((errand = STAILQ_FIRST(late))) {
+		STAILQ_REMOVE_HEAD(late, entry);
+		publication = rcm_container(errand, struct rcm_publication, stop);
+		rcm_publication_stop(publication);
+	}
+}
+
+bool rcm_publication_stop(struct rcm_publication *publication)
+{
+	struct rcm_engine *engine;
+
+	rcm_lock_acquire(&stranding);
+	publication->stopped = true;
+	engine = publication->engine;
+	if (!engine)
+		publication->stopping = true;
+	rcm_lock_release(&stranding);
+	if (engine)
+		rcm_engine_post_errand(engine, &publication->stop);
+	return engine;
+}
+
+bool rcm_publication_any_stranded(void)
+{
+	return atomic_load_explicit(&stranded_count, memory_order_acquire);
+}
+
+/* The first; it is in no list then. NULL: there is none. */
+static struct rcm_publication *stranded_take(struct rcm_engine *engine)
+{
+	struct rcm_publication *publication;
+
+	rcm_lock_acquire(&stranding);
+	publication = LIST_FIRST(&stranded);
+	if (publication) {
+		LIST_REMOVE(publication, entry);
+		atomic_fetch_sub_explicit(&stranded_count, 1, memory_order_relaxed);
+		publication->engine = engine;
+	}
+	rcm_lock_release(&stranding);
+	return publication;
+}
+
+void rcm_publication_take_over(struct rcm_engine *engine)
+{
+	struct rcm_publication *publication;
+
+	while ((publication = stranded_take(engine))) {
+		publication->forsaken = false;
+		rcm_engine_post_errand(engine, &publication->start);
+	}
+}
+
+static void publication_forsake(struct rcm_publication *publication, int status)
+{
+	struct rcm_service_outcome outcome = { .status = status };
+	char text[RCM_TEXT_MAX];
+
+	if (publication->forsaken)
+		return;
+	publication->forsaken = true;
+	snprintf(text, sizeof(text),
+		 "not renewed any more: the program closed the library's descriptors, and no others are to be had: %s",
+		 strerrordesc_np(-status));
+	outcome.text = text;
+	if (rcm_registration_forsake(&publication->published.registration, status, text))
+		publication_told(&publication->published, &outcome);
+}
+
+/* Back among those that wait; false: it was stopped, and the caller's. */
+static bool stranded_put_back(struct rcm_publication *publication)
+{
+	bool stopping;
+
+	rcm_lock_acquire(&stranding);
+	stopping = publication->stopping;
+	if (!stopping)
+		publication_strand_locked(publication);
+	rcm_lock_release(&stranding);
+	return !stopping;
+}
+
+void rcm_publication_forsake_all(int status)
+{
+	struct rcm_publications taken = LIST_HEAD_INITIALIZER(taken);
+	struct rcm_publication *publication;
+
+	while ((publication = stranded_take(NULL)))
+		LIST_INSERT_HEAD(&taken, publication, entry);
+	while ((publication = LIST_FIRST(&taken))) {
+		LIST_REMOVE(publication, entry);
+		publication_forsake(publication, status);
+		if (!stranded_put_back(publication))
+			publication_over(&publication->published);
+	}
 }
 
 /* ---- In the child of a fork ---- */
@@ -166,6 +301,35 @@ static void publication_forget(struct rcm_published *published)
 	publication->begun = false;
 	if (publication->stopped)
 		rcm_publication_free(publication);
+}
+
+static void stranded_fork_prepare(void) RCM_UNCHECKED
+{
+	rcm_lock_acquire(&stranding);
+}
+
+static void stranded_fork_parent(void) RCM_UNCHECKED
+{
+	rcm_lock_release(&stranding);
+}
+
+static void stranded_fork_child(void) RCM_UNCHECKED
+{
+	struct rcm_publication *publication;
+
+	while ((publication = LIST_FIRST(&stranded))) {
+		LIST_REMOVE(publication, entry);
+		publication_forget(&publication->published);
+	}
+	atomic_store(&stranded_count, 0);
+	rcm_lock_release(&stranding);
+}
+
+__attribute__((constructor)) static void stranded_watch_forks(void)
+{
+	static const struct rcm_fork fork = { stranded_fork_prepare, stranded_fork_parent, stranded_fork_child };
+
+	rcm_fork_watch(RCM_FORK_STRANDED, &fork);
 }
 
 /* Of those that were stopped nobody here has a handle. What their over() would give back stays: it is a part of an id,

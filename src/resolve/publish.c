@@ -25,10 +25,8 @@ int rcm_publish_start(const struct rcm_service_offer *offer, rcm_publish_told_fn
 
 void rcm_publish_stop(struct rcm_publication *publication)
 {
-	if (!publication)
-		return;
-	publication->stopped = true;
-	rcm_engine_post_errand(publication->engine, &publication->stop);
+	if (publication && !rcm_publication_stop(publication))
+		rcm_resolver_start();
 }
 
 void rcm_publish_forsake(struct rcm_publication *publication)

@@ -9,8 +9,8 @@ struct rcm_publication;
 /*
  * Publishes what is offered, until it is stopped: 0, and told is called now and then, maybe before this returned; or
  * -ENOMEM, -EAGAIN (no thread; RCM_PUBLISHED_MAX are published), -EMFILE, and nothing is called. told is told what
- * became of the record; over, once it was stopped, that nothing comes any more: both on the engine's thread, with no
- * lock held. Any thread.
+ * became of the record; over, once it was stopped, that nothing comes any more: both on the engine's thread, or on one
+ * that finds that the program has closed its descriptors, with no lock held. Any thread.
  */
 int rcm_publish_start(const struct rcm_service_offer *offer,
 		      void (*told)(void *arg, const struct rcm_service_outcome *outcome), void (*over)(void *arg),

@@ -179,8 +179,8 @@ __attribute__((destructor)) static void resolver_remove_gauge(void)
 
 /* ---- An engine without descriptors ---- */
 
-/* Whatever was under way, or came since. */
-static void lost_end(struct rcm_engine *engine)
+/* Whatever was under way, or came since. What is published isn't over with that. */
+static void lost_end(struct rcm_engine *engine, struct rcm_errands *ret_late)
 {
 	struct rcm_requests cancels = STAILQ_HEAD_INITIALIZER(cancels);
 	struct rcm_errands errands = STAILQ_HEAD_INITIALIZER(errands);
@@ -191,7 +191,7 @@ static void lost_end(struct rcm_engine *engine)
 	rcm_engine_collect(engine, &cancels, &errands);
 	/* Nobody can be woken here. */
 	atomic_store(&engine->asleep, false);
-	rcm_publication_lose_all(engine, &errands);
+	rcm_publication_lose_all(engine, &errands, ret_late);
 	while ((request = STAILQ_FIRST(&engine->backlog))) {
 		STAILQ_REMOVE_HEAD(&engine->backlog, queued);
 		rcm_engine_end(engine, request, rcm_answer_fixed(RCM_ANSWER_LOST));
@@ -210,6 +210,7 @@ static void lost_end(struct rcm_engine *engine)
 static void resolver_lose(struct rcm_engine *engine)
 {
 	struct rcm_tell_list steps = STAILQ_HEAD_INITIALIZER(steps);
+	struct rcm_errands late = STAILQ_HEAD_INITIALIZER(late);
 
 	rcm_tell_hold(&steps);
 	rcm_lock_acquire(&engine->starting);
@@ -218,7 +219,7 @@ static void resolver_lose(struct rcm_engine *engine)
 		engine->loop.epfd = -1;
 		rcm_fds_doubt();
 	}
-	lost_end(engine);
+	lost_end(engine, &late);
 	ended_announce(engine);
 	ended_tell_all(engine);
 	gate_leave(&engine->loop);
@@ -226,6 +227,15 @@ static void resolver_lose(struct rcm_engine *engine)
 	rcm_tell_hold(NULL);
 	rcm_tell_list(&steps);
 	rcm_tell_forget(&steps);
+	rcm_publication_forward(&late);
+}
+
+/* What is published goes on without waiting for whoever resolves next. */
+static void resolver_lost(struct rcm_engine *engine)
+{
+	resolver_lose(engine);
+	if (rcm_publication_any_stranded())
+		rcm_resolver_start();
 }
 
 static void *resolver_run(void *arg)
@@ -247,7 +257,7 @@ static void *resolver_run(void *arg)
 	}
 	gate_leave(&engine->loop);
 	rcm_error("resolver: can't wait any more: %s", strerrordesc_np(-ret));
-	resolver_lose(engine);
+	resolver_lost(engine);
 	return NULL;
 }
 
@@ -269,7 +279,7 @@ static int loop_start(struct rcm_engine *engine)
 	engine->loop.before_wait = gate_leave;
 	engine->loop.after_wait = gate_enter;
 	atomic_store_explicit(&engine->asleep, false, memory_order_relaxed);
-	engine->lose = resolver_lose;
+	engine->lose = resolver_lost;
 	atomic_store(&engine->waits, false);
 	ret = rcm_wake_init(&engine->loop, &engine->wake, resolver_woken);
 	if (ret)
@@ -295,9 +305,16 @@ static void engine_leave_parent_locked(struct rcm_engine *engine) RCM_REQUIRES(&
 	atomic_store(&engine->life, RCM_ENGINE_ABANDONED);
 }
 
+static int engine_read_environment(struct rcm_engine *engine)
+{
+	rcm_config_get();
+	rcm_gauge_want(&engine->gauge);
+	return rcm_environment_take();
+}
+
 static int engine_start_locked(struct rcm_engine *engine) RCM_REQUIRES(&engine->starting)
 {
-	int ret;
+	int ret = 0;
 
 	rcm_lock_assert_held(&engine->starting);
 	if (atomic_load(&engine->life) == RCM_ENGINE_RUNNING)
@@ -306,10 +323,10 @@ static int engine_start_locked(struct rcm_engine *engine) RCM_REQUIRES(&engine->
 	if (atomic_load(&engine->life) == RCM_ENGINE_LOST)
 		return -EAGAIN;
 	engine_leave_parent_locked(engine);
-	/* All on this thread: libc lets no other read the environment while a program's changes it. */
-	ret = rcm_environment_take();
-	rcm_config_get();
-	rcm_gauge_want(&engine->gauge);
+	/* All on this thread: libc lets no other read the environment while a program's changes it. One that takes
+	 * another's place may be started by that one's thread, and has what it had. */
+	if (atomic_load(&engine->life) != RCM_ENGINE_FRESH || !engine->before)
+		ret = engine_read_environment(engine);
 	if (!ret)
 		ret = loop_start(engine);
 	if (!ret)
@@ -331,7 +348,7 @@ static int engine_replace_lost(void)
 	return ret;
 }
 
-int rcm_resolver_start(void)
+static int resolver_start(void)
 {
 	struct rcm_engine *engine = rcm_engine_the();
 	int ret;
@@ -346,6 +363,18 @@ int rcm_resolver_start(void)
 	rcm_lock_acquire(&engine->starting);
 	ret = engine_start_locked(engine);
 	rcm_lock_release(&engine->starting);
+	return ret;
+}
+
+int rcm_resolver_start(void)
+{
+	int ret = resolver_start();
+
+	if (ret && rcm_publication_any_stranded())
+		rcm_publication_forsake_all(ret);
+	/* Also where another thread could start it meanwhile. */
+	if (rcm_publication_any_stranded() && atomic_load(&rcm_engine_the()->life) == RCM_ENGINE_RUNNING)
+		rcm_publication_take_over(rcm_engine_the());
 	return ret;
 }
 

@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <rdma/rai.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -412,6 +413,59 @@ static void test_publish_is_left_alone_by_a_child_that_ends(void **state)
 	expect_nothing(0);
 }
 
+/* Whether a number is the channel's, or one that its epoll descriptor is over. */
+static bool is_the_channels(int fd)
+{
+	char line[128], path[64];
+	bool found = fd == channel->fd;
+	int over;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", channel->fd);
+	f = fopen(path, "r");
+	assert_non_null(f);
+	while (fgets(line, sizeof(line), f))
+		found = found || (sscanf(line, "tfd: %d", &over) == 1 && over == fd);
+	fclose(f);
+	return found;
+}
+
+/* As a program does that closes what it doesn't know: by these the library waits. The simulation's stay. */
+static void close_what_the_library_waits_by(void)
+{
+	char target[64], path[64];
+	unsigned closed = 0;
+	ssize_t len;
+
+	for (int fd = STDERR_FILENO + 1; fd < 1024; fd++) {
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+		len = readlink(path, target, sizeof(target) - 1);
+		target[len > 0 ? len : 0] = 0;
+		if (strcmp(target, "anon_inode:[eventpoll]") && strcmp(target, "anon_inode:[eventfd]"))
+			continue;
+		if (!is_the_channels(fd) && !close(fd))
+			closed++;
+	}
+	assert_true(closed >= 2);
+}
+
+static void test_publish_outlives_the_librarys_descriptors(void **state)
+{
+	double start = now_s();
+
+	(void)state;
+	publish("closed", 0x1013, SHORT_LEASE_S);
+	expect(0);
+	close_what_the_library_waits_by();
+	while (now_s() - start < 2 * SHORT_LEASE_S) {
+		assert_int_equal(found_by("hca3", "closed"), 0);
+		poll(NULL, 0, 500);
+	}
+	expect_nothing(0);
+	assert_int_equal(rai_service_unregister(id, registration), 0);
+	until_found("closed", 0, 5);
+}
+
 static void test_publish_at_a_port_whose_cable_was_out_is_registered_again(void **state)
 {
 	(void)state;
@@ -487,6 +541,7 @@ int main(int argc, char **argv)
 		TEST(test_publish_outlives_its_lease),
 		TEST(test_publisher_that_is_killed_leaves_its_lease_to_run_out),
 		TEST(test_publish_is_left_alone_by_a_child_that_ends),
+		TEST(test_publish_outlives_the_librarys_descriptors),
 	}, many[] = {
 		TEST(test_publish_of_many_services_keeps_them_all),
 		TEST(test_publish_at_a_port_whose_cable_was_out_is_registered_again),
