@@ -67,7 +67,7 @@ static int gai_ask(struct rcm_gai *gai, int *ret_eai, struct rdma_addrinfo **res
 {
 	struct rcm_question question = {
 		.node = gai->node, .service = gai->service, .dst = gai->dst, .hints = gai->hints,
-		.deadline_ms = RCM_DEADLINE_DEFAULT,
+		.deadline_ms = RCM_DEADLINE_DEFAULT, .waited = true,
 	};
 	char owner[RCM_NODE_MAX + 1];
 	struct rcm_outcome outcome;

@@ -62,31 +62,45 @@ __attribute__((constructor)) static void engine_watch_forks(void)
 	rcm_fork_watch(RCM_FORK_ENGINE, &fork);
 }
 
-/* Of each who waits for one some are in this process, an id say, and some were threads of the parent. */
-static void requests_rest(struct rcm_engine *engine)
+/* Nobody in this process knows of it. */
+static void request_forget(struct rcm_request *request)
+{
+	rcm_request_unref(request);	/* the engine's reference, and the thread's that waited */
+	rcm_request_unref(request);
+}
+
+/* Of those who wait for one some are in this process, an id say, and some were threads of the parent. How many rest. */
+static unsigned requests_rest(struct rcm_engine *engine)
 {
 	struct rcm_requests cancels = STAILQ_HEAD_INITIALIZER(cancels);
 	struct rcm_errands errands = STAILQ_HEAD_INITIALIZER(errands);
 	struct rcm_request *request;
+	unsigned resting = 0;
 
 	rcm_engine_collect(engine, &cancels, &errands);
 	rcm_publication_abandon_all(engine, &errands);
 	while ((request = STAILQ_FIRST(&engine->backlog))) {
 		STAILQ_REMOVE_HEAD(&engine->backlog, queued);
+		if (request->waited) {
+			request_forget(request);
+			continue;
+		}
 		rcm_engine_lay(engine, request);
+		resting++;
 	}
 	/* Each of them says for itself that it is cancelled. */
 	while ((request = STAILQ_FIRST(&cancels))) {
 		STAILQ_REMOVE_HEAD(&cancels, cancels);
 		rcm_request_unref(request);
 	}
+	return resting;
 }
 
 void rcm_engine_abandon(struct rcm_engine *engine)
 {
 	rcm_flight_reset(engine);
 	rcm_course_reset(engine);
-	requests_rest(engine);
+	rcm_stats_rest(&engine->stats, requests_rest(engine));
 	rcm_tell_forget(&engine->steps);
 	if (engine->dns)
 		engine->backends.dns->abandon(engine->dns);

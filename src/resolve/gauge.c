@@ -2,8 +2,11 @@
 /* The counters of this process for others to read. */
 #include "resolve/gauge.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -117,6 +120,44 @@ static int directory_check(const char *directory)
 	return S_ISDIR(st.st_mode) && st.st_uid == geteuid() && !(st.st_mode & (S_IWGRP | S_IWOTH)) ? 0 : -EPERM;
 }
 
+/* Whether nobody listens by that name any more. Only of a process that isn't there is that asked: it may be in another
+ * namespace of processes, and one that lives is not to be woken. */
+static bool is_left_behind(const char *path, uint64_t pid)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	bool refused;
+	int fd;
+
+	if (!kill((pid_t)pid, 0) || errno != ESRCH)
+		return false;
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return false;
+	strcpy(address.sun_path, path);
+	refused = connect(fd, (struct sockaddr *)&address, sizeof(address)) && errno == ECONNREFUSED;
+	close(fd);
+	return refused;
+}
+
+/* Processes that were killed, or ended by _exit(2), as children of a fork do, couldn't remove theirs. */
+static void directory_sweep(const char *name)
+{
+	char path[sizeof(((struct rcm_gauge *)NULL)->path)];
+	const struct dirent *entry;
+	DIR *directory = opendir(name);
+	uint64_t pid;
+	int end;
+
+	while (directory && (entry = readdir(directory))) {
+		end = 0;
+		if (sscanf(entry->d_name, "rai-%" SCNu64 ".stats%n", &pid, &end) == 1 && end && !entry->d_name[end] &&
+		    pid <= INT_MAX && rcm_gauge_path(name, pid, path, sizeof(path)) && is_left_behind(path, pid))
+			unlink(path);
+	}
+	if (directory)
+		closedir(directory);
+}
+
 static int gauge_bind(const char *path)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -149,6 +190,7 @@ static int gauge_try(struct rcm_gauge *gauge, struct rcm_loop *loop)
 		return ret;
 	if (!rcm_gauge_path(gauge->directory, pid, gauge->path, sizeof(gauge->path)))
 		return -ENAMETOOLONG;
+	directory_sweep(gauge->directory);
 	/* Said before it is made: either the process's end waits for it here, or is seen here. */
 	atomic_store(&gauge->pid, pid);
 	rcm_lock_acquire(&gauge->making);
@@ -208,6 +250,7 @@ void rcm_gauge_remove(struct rcm_gauge *gauge)
 	rcm_lock_acquire(&gauge->making);
 	unlink(gauge->path);
 	rcm_lock_release(&gauge->making);
+	directory_sweep(gauge->directory);
 }
 
 void rcm_gauge_abandon(struct rcm_gauge *gauge)

@@ -36,11 +36,11 @@ void rcm_gauge_want(struct rcm_gauge *gauge);
 /*
  * Opens it where it is wanted and the directory is this user's alone; else, or where it can't be had, nothing happens,
  * which RAI_LOG tells. Each who connects and is this user, or root, is sent a few lines at once, and the connection is
- * closed: nobody is waited for. The loop's thread.
+ * closed: nobody is waited for. What processes have left there that are no more goes. The loop's thread.
  */
 void rcm_gauge_open(struct rcm_gauge *gauge, struct rcm_loop *loop, rcm_gauge_fn *show, void *arg);
 
-/* At the end of the process: removes its name, where it is this process's. */
+/* At the end of the process: removes its name, where it is this process's, and what others have left meanwhile. */
 void rcm_gauge_remove(struct rcm_gauge *gauge);
 
 /* In the child of a fork: it is the parent's. */

@@ -159,7 +159,8 @@ int rcm_request_new(const struct rcm_question *question, struct rcm_request **re
 		.by_id = question->hints.by_id, .service_id = question->hints.service_id,
 		.port_gid = question->port, .traffic_class = question->traffic_class, .sa = question->sa,
 		.listing = listing,
-		.fresh = question->fresh, .source = question->source, .deadline = request_deadline(question),
+		.fresh = question->fresh, .waited = question->waited, .source = question->source,
+		.deadline = request_deadline(question),
 	};
 	request->accept = rcm_accept_get(question->accept);
 	key_make_for(request, question);

@@ -48,7 +48,8 @@ struct rcm_request {
 	uint16_t port;				/* host order; the engine's, as all from here on, once posted */
 	enum rcm_request_state state;
 	unsigned number;			/* as traces know it */
-	bool fresh;
+	bool fresh : 1;
+	bool waited : 1;			/* by a thread, which isn't there in the child of a fork */
 	bool settled;				/* when it was asked, the host's files were those in force */
 	bool service_is_name;			/* its port is to be looked up */
 	bool by_id;				/* of its hints what the engine needs: this, */

@@ -143,6 +143,8 @@ void rcm_engine_stats(struct rai_stats *ret_stats)
 {
 	struct rcm_engine *engine = rcm_engine_the();
 
+	/* In the child of a fork the parent's are counted no longer. */
+	rcm_resolver_leave_parent();
 	rcm_stats_show(&engine->stats, rcm_cache_count(&engine->cache), ret_stats);
 }
 

@@ -17,6 +17,23 @@ static uint64_t stats_level(const _Atomic(uint64_t) *level)
 	return atomic_load_explicit(level, memory_order_relaxed);
 }
 
+/* Started, and not ended; 0 also where another thread's start isn't seen yet. */
+static uint64_t stats_outstanding(uint64_t started, uint64_t ended)
+{
+	return started > ended ? started - ended : 0;
+}
+
+void rcm_stats_rest(struct rcm_stats *stats, unsigned resting)
+{
+	uint64_t ended = stats_of(stats, RCM_COUNT_RESOLVED) + stats_of(stats, RCM_COUNT_FAILED) +
+			 stats_of(stats, RCM_COUNT_CANCELLED);
+	uint64_t outstanding = stats_outstanding(stats_of(stats, RCM_COUNT_STARTED), ended);
+
+	if (outstanding > resting)
+		atomic_fetch_add(&stats->counts[RCM_COUNT_CANCELLED], outstanding - resting);
+	atomic_store_explicit(&stats->in_flight, 0, memory_order_relaxed);
+}
+
 void rcm_stats_show(const struct rcm_stats *stats, uint64_t kept, struct rai_stats *ret_stats)
 {
 	/* The ends before the starts, so that outstanding is never negative: what is seen to have ended was counted as
@@ -29,7 +46,7 @@ void rcm_stats_show(const struct rcm_stats *stats, uint64_t kept, struct rai_sta
 		.kept_hits = stats_of(stats, RCM_COUNT_KEPT_HITS), .shared = stats_of(stats, RCM_COUNT_SHARED),
 		.lookups = stats_of(stats, RCM_COUNT_LOOKUPS), .timeouts = stats_of(stats, RCM_COUNT_TIMEOUTS),
 		.sa_queries = stats_level(&stats->sa_queries), .sa_retries = stats_level(&stats->sa_retries),
-		.outstanding = started - resolved - failed - cancelled,
+		.outstanding = stats_outstanding(started, resolved + failed + cancelled),
 		.in_flight = stats_level(&stats->in_flight), .kept = kept,
 	};
 }

@@ -19,5 +19,8 @@ struct rcm_stats {
 
 void rcm_stats_count(struct rcm_stats *stats, enum rcm_count which);
 
+/* In the child of a fork: of the parent's resolutions these are still under way, and of its lookups none. */
+void rcm_stats_rest(struct rcm_stats *stats, unsigned resting);
+
 /* kept: answers kept now. */
 void rcm_stats_show(const struct rcm_stats *stats, uint64_t kept, struct rai_stats *ret_stats);

@@ -350,6 +350,51 @@ static void test_engine_forked_takes_what_the_child_posts_before_it_enters(void 
 	rcm_asker_done(&asker);
 }
 
+static void *getaddrinfo_waits(void *unused)
+{
+	struct rdma_addrinfo *list = NULL;
+
+	(void)unused;
+	assert_int_equal(rdma_getaddrinfo("gai.hold.example", NULL, NULL, &list), 0);
+	rdma_freeaddrinfo(list);
+	return NULL;
+}
+
+/* What an id has under way goes on in the child; what a thread waits for, which isn't there, doesn't count. */
+static void test_engine_forked_counts_no_resolution_of_a_thread_that_the_child_has_not(void **state)
+{
+	struct rcm_asker asker = { 0 };
+	struct rai_stats before, now;
+	pthread_t thread;
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(rai_get_stats(&before, sizeof(before)), 0);
+	assert_int_equal(before.outstanding, 0);
+	start_waiting(&asker, 1);
+	assert_int_equal(pthread_create(&thread, NULL, getaddrinfo_waits, NULL), 0);
+	rcm_fake_dns_wait_started(2);
+	fflush(NULL);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (!pid) {
+		if (rai_get_stats(&now, sizeof(now)) || now.outstanding != 1 || now.in_flight)
+			_exit(1);
+		if (now.cancelled != before.cancelled + 1)
+			_exit(2);
+		rcm_request_cancel(asker.request);
+		_exit(rai_get_stats(&now, sizeof(now)) || now.outstanding ? 3 : 0);
+	}
+	assert_int_equal(exit_status(pid), 0);
+	assert_int_equal(rai_get_stats(&now, sizeof(now)), 0);
+	assert_int_equal(now.outstanding, 2);
+	rcm_fake_dns_release("gai.hold.example");
+	rcm_fake_dns_release("fork.hold.example");
+	pthread_join(thread, NULL);
+	assert_true(rcm_asker_wait(&asker));
+	rcm_asker_done(&asker);
+}
+
 enum { FILES = 24 };
 
 static bool open_own(int fds[FILES], struct stat before[FILES])
@@ -507,6 +552,7 @@ int main(void)
 		T(test_engine_forked_goes_on_in_the_child_and_in_the_parent),
 		T(test_engine_forked_ends_what_was_given_up_and_nothing_else),
 		T(test_engine_forked_takes_what_the_child_posts_before_it_enters),
+		T(test_engine_forked_counts_no_resolution_of_a_thread_that_the_child_has_not),
 		T(test_engine_whose_descriptors_are_closed_ends_what_is_under_way_and_another_resolves),
 		T(test_engine_forked_daemon_loses_none_of_its_own_files),
 		T(test_engine_forked_under_load_completes_every_request_in_both),

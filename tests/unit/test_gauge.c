@@ -5,11 +5,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/limits.h"
@@ -257,6 +259,74 @@ static void test_gauge_takes_the_place_of_what_a_killed_process_left(void **stat
 	close(ask());
 }
 
+static bool is_there(const char *path)
+{
+	return !access(path, F_OK);
+}
+
+/* As the child of a fork leaves one that ends by _exit(2); its process has been waited for. */
+static void leave_one(char path[108])
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	pid_t pid = fork();
+	int status;
+
+	assert_true(pid >= 0);
+	if (!pid)
+		_exit(0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(rcm_gauge_path(directory, (uint64_t)pid, path, 108));
+	strcpy(address.sun_path, path);
+	status = socket(AF_UNIX, SOCK_STREAM, 0);
+	assert_int_equal(bind(status, (struct sockaddr *)&address, sizeof(address)), 0);
+	close(status);
+	assert_true(is_there(path));
+}
+
+static void test_gauge_sweeps_away_what_is_left_of_others_when_it_is_opened_and_at_the_end(void **state)
+{
+	char path[108];
+
+	(void)state;
+	leave_one(path);
+	open_it();
+	assert_false(is_there(path));
+	assert_true(is_there(gauge.path));
+	leave_one(path);
+	rcm_gauge_remove(&gauge);
+	assert_false(is_there(path));
+}
+
+/* Of a process that lives, and of one that isn't seen from here, in another container say, but listens. */
+static void test_gauge_leaves_what_others_have_and_what_is_none(void **state)
+{
+	static const char *const others[] = { "rai-1.stats", "rai-4194304.stats", "rai-7.stats.old", "rai-x.stats" };
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0), file;
+	char path[160];
+
+	(void)state;
+	for (unsigned i = 0; i < 4; i++) {
+		snprintf(path, sizeof(path), "%s/%s", directory, others[i]);
+		if (i == 1) {
+			strcpy(address.sun_path, path);
+			assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+			assert_int_equal(listen(fd, 1), 0);
+			continue;
+		}
+		file = open(path, O_CREAT | O_WRONLY, 0600);
+		assert_true(file >= 0);
+		close(file);
+	}
+	open_it();
+	rcm_gauge_remove(&gauge);
+	for (unsigned i = 0; i < 4; i++) {
+		snprintf(path, sizeof(path), "%s/%s", directory, others[i]);
+		assert_int_equal(unlink(path), 0);
+	}
+	close(fd);
+}
+
 static void test_gauge_of_the_parent_is_left_alone_by_a_child(void **state)
 {
 	struct rcm_gauge childs;
@@ -312,6 +382,8 @@ int main(void)
 		IN_DIRECTORY(test_gauge_of_a_program_with_lines_in_its_name_has_its_own_alone),
 		IN_DIRECTORY(test_gauge_is_not_put_where_others_may_write_or_where_there_is_nothing),
 		IN_DIRECTORY(test_gauge_takes_the_place_of_what_a_killed_process_left),
+		IN_DIRECTORY(test_gauge_sweeps_away_what_is_left_of_others_when_it_is_opened_and_at_the_end),
+		IN_DIRECTORY(test_gauge_leaves_what_others_have_and_what_is_none),
 		IN_DIRECTORY(test_gauge_of_the_parent_is_left_alone_by_a_child),
 		IN_DIRECTORY(test_gauge_of_a_process_that_ends_is_not_opened_any_more),
 		cmocka_unit_test(test_gauge_path_that_is_too_long_is_refused),
