@@ -6,14 +6,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "exact.h"
 #include "fake_dns.h"
 #include "fake_ucma.h"
-
-enum { SECONDS_A_CHILD = 60 };
 
 /* ---- Ids ---- */
 
@@ -387,7 +386,6 @@ static void parent_wait(pid_t child)
 {
 	int status = -1;
 
-	alarm(0);
 	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
 		;
 	if (status && !progress->failed)
@@ -408,7 +406,7 @@ static void step_fork(struct dice *dice)
 	MODEL_EXPECT(child >= 0, "fork: errno %d", errno);
 	if (child)
 		parent_wait(child);
-	alarm(SECONDS_A_CHILD);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	exact.forked = true;
 	for (unsigned i = 0; i < CHANNELS; i++) {
 		exact_take(i, false);

@@ -11,6 +11,7 @@
  *   -x  one run, in this process, of these steps alone
  * A run that fails is made as short as it can be, and the command that does it again is printed. Exit status 1 then.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -19,13 +20,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "model.h"
 
-enum { STEPS = 100000, STEPS_A_RUN = 1000, SECONDS_A_RUN = 60, TRIES = 300, SECONDS_TO_SHRINK = 120 };
+enum { STEPS = 100000, STEPS_A_RUN = 1000, SECONDS_A_STEP = 60, TRIES = 300, SECONDS_TO_SHRINK = 120 };
 
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 enum { SLOWER = 10 };
@@ -81,28 +83,92 @@ void model_fail(const char *format, ...)
 	_exit(3);
 }
 
+/* What each thread of a process waits in, and where a debugger is at hand, how it came there. */
+static void process_tell(long pid)
+{
+	char line[400];
+	FILE *out;
+
+	snprintf(line, sizeof(line),
+		 "cd /proc/%ld/task && for t in *; do echo \"  thread $t $(cat $t/comm): $(cat $t/syscall)\"; done; "
+		 "! command -v gdb >/dev/null || gdb -p %ld -batch -ex 'thread apply all bt' 2>/dev/null", pid, pid);
+	out = popen(line, "r");
+	while (out && fgets(line, sizeof(line), out))
+		fputs(line, stderr);
+	if (out)
+		pclose(out);
+}
+
+/* All that the run has: it forks. */
+static void group_tell(pid_t group)
+{
+	DIR *dir = opendir("/proc");
+	struct dirent *entry;
+
+	while (dir && (entry = readdir(dir))) {
+		long pid = strtol(entry->d_name, NULL, 10);
+
+		if (pid > 0 && getpgid((pid_t)pid) == group)
+			process_tell(pid);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+/* How the run ended; one in which a call doesn't return is ended. */
+static int run_end(pid_t child, bool quiet)
+{
+	const struct timespec second = { .tv_sec = 1 };
+	unsigned seconds = 0, step = 0;
+	int status = -1;
+	sigset_t ends;
+
+	sigemptyset(&ends);
+	sigaddset(&ends, SIGCHLD);
+	while (!waitpid(child, &status, WNOHANG)) {
+		sigtimedwait(&ends, NULL, &second);
+		seconds = progress->step == step ? seconds + 1 : 0;
+		step = progress->step;
+		if (seconds < SECONDS_A_STEP)
+			continue;
+		if (!quiet)
+			group_tell(child);
+		kill(-child, SIGKILL);
+		waitpid(child, &status, 0);
+		snprintf(progress->why, sizeof(progress->why), "a call doesn't return");
+		progress->failed = true;
+		break;
+	}
+	kill(-child, SIGKILL);
+	return status;
+}
+
 /* In a process of its own: whether it failed, and progress says how. */
 static bool run_fails(const struct run *run, bool quiet)
 {
-	int status = -1;
+	sigset_t ends, before;
 	pid_t child;
+	int status;
 
 	*progress = (struct progress){ 0 };
 	fflush(NULL);
+	sigemptyset(&ends);
+	sigaddset(&ends, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &ends, &before);
 	child = fork();
 	if (child < 0)
 		exit(77);
 	if (!child) {
 		setpgid(0, 0);
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		sigprocmask(SIG_SETMASK, &before, NULL);
 		if (quiet && !freopen("/dev/null", "w", stderr))
 			_exit(1);
-		alarm(SECONDS_A_RUN);
 		run_one(run);
 		exit(0);
 	}
-	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
-		;
-	kill(-child, SIGKILL);
+	setpgid(child, child);
+	status = run_end(child, quiet);
 	if (!status)
 		return false;
 	if (!progress->failed)
