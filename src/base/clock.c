@@ -29,6 +29,11 @@ uint64_t rcm_clock_lately(void)
 	return source == monotonic_now ? clock_read(CLOCK_MONOTONIC_COARSE) : source();
 }
 
+uint64_t rcm_clock_boot(void)
+{
+	return source == monotonic_now ? clock_read(CLOCK_BOOTTIME) : source();
+}
+
 void rcm_clock_replace(uint64_t (*now)(void))
 {
 	source = now ? now : monotonic_now;

@@ -86,7 +86,7 @@ static struct known *known_find_locked(struct rcm_services *services, const char
 
 	rcm_lock_assert_held(&services->lock);
 	HASH_FIND(hh, services->known, key, len, known);
-	if (!known || known->until > rcm_clock_lately())
+	if (!known || known->until > rcm_clock_boot())
 		return known;
 	HASH_DEL(services->known, known);
 	free(known);
@@ -109,7 +109,7 @@ static void known_add_locked(struct rcm_services *services, const char *key, uns
 		return;
 	memcpy(known->key, key, len);
 	known->port = port;
-	known->until = rcm_clock_now() +
+	known->until = rcm_clock_boot() +
 		       (port < 0 ? RCM_SERVICES_NONE_KEEP_S : RCM_SERVICES_KEEP_S) * RCM_NS_PER_S;
 	HASH_ADD_KEYPTR(hh, services->known, known->key, len, known);
 	if (!known->hh.tbl)

@@ -14,7 +14,8 @@ struct rcm_cache {
 	size_t bytes RCM_GUARDED_BY(lock);
 };
 
-/* The answer kept under a key, a reference of its own to it; or NULL. now in ns; one that has expired is dropped. */
+/* The answer kept under a key, a reference of its own to it; or NULL. now in ns of rcm_clock_boot(); one
+ * that has expired is dropped. */
 struct rcm_answer *rcm_cache_find(struct rcm_cache *cache, const void *key, unsigned key_len,
 				  unsigned hash, uint64_t now);
 

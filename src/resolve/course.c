@@ -36,7 +36,8 @@ static struct rcm_answer *answer_kept(struct rcm_engine *engine, const struct rc
 		rcm_cache_drop(&engine->cache, request->key, request->key_len, request->key_hash);
 		return NULL;
 	}
-	answer = rcm_cache_find(&engine->cache, request->key, request->key_len, request->key_hash, engine->loop.now);
+	answer = rcm_cache_find(&engine->cache, request->key, request->key_len, request->key_hash,
+				rcm_clock_boot());
 	if (!answer)
 		return NULL;
 	rcm_stats_count(&engine->stats, RCM_COUNT_KEPT_HITS);

@@ -122,7 +122,7 @@ static void host_answered(void *arg, const struct rcm_dns_answer *from)
 	struct rcm_flight *flight = arg;
 	struct rcm_engine *engine = flight->engine;
 	struct rcm_answer *answer = answer_of(from);
-	uint64_t now = engine->loop.now;
+	uint64_t now = rcm_clock_boot();
 
 	flight->host = NULL;
 	host_tell_kept(from, flight->listed);

@@ -51,7 +51,7 @@ static struct rcm_answer *local_kept(struct rcm_engine *engine, const struct rcm
 	len = rcm_key_host(key, question->node, question->hints.family, question->source,
 			   question->hints.flags & RAI_SRV);
 	hash = rcm_key_hash(key, len);
-	answer = rcm_cache_find(&engine->cache, key, len, hash, rcm_clock_now());
+	answer = rcm_cache_find(&engine->cache, key, len, hash, rcm_clock_boot());
 	return answer ? rcm_host_hand_out(engine, answer) : NULL;
 }
 

@@ -84,7 +84,7 @@ static void finish_if_done(struct rcm_record_lookup *lookup)
 {
 	struct rcm_flight *flight = lookup->flight;
 	struct rcm_engine *engine = flight->engine;
-	uint64_t now = engine->loop.now, keep = rcm_config_get()->sa_keep_ms;
+	uint64_t now, keep = rcm_config_get()->sa_keep_ms;
 	struct rcm_answer *answer;
 
 	if (lookup->pending || lookup->paths.asking)
@@ -94,9 +94,10 @@ static void finish_if_done(struct rcm_record_lookup *lookup)
 		answer = rcm_answer_failed(lookup->status, lookup->mad_status,
 					   *lookup->text ? lookup->text : NULL);
 	if (keep && !answer->status && flight->listed && !lookup->listing) {
+		now = rcm_clock_boot();
 		rcm_cache_put(&engine->cache, flight->hh.key, flight->hh.keylen, flight->hh.hashv, answer,
 			      now, now + keep * RCM_NS_PER_MS);
-		rcm_monitor_want(&engine->monitor, now + keep * RCM_NS_PER_MS);
+		rcm_monitor_want(&engine->monitor, engine->loop.now + keep * RCM_NS_PER_MS);
 		record_tell_kept((uint32_t)keep);
 	}
 	flight->record = NULL;
