@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -81,6 +83,27 @@ int rcm_fds_add(int fd)
 	if (ret)
 		close(fd);
 	return ret ? ret : fd;
+}
+
+/* A socket, since each has an inode of its own, whose number doesn't come again. */
+int rcm_fds_open_ready(void)
+{
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	if (fd < 0 && !rcm_is_want(rcm_errno()))
+		fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	return rcm_fds_add(fd);
+}
+
+bool rcm_fds_is_same(int fd)
+{
+	struct fds_own now = fds_look_at(fd);
+	bool same;
+
+	rcm_lock_acquire(&lock);
+	same = fd >= 0 && (unsigned)fd < count && fds_is_same(&owns[fd], &now);
+	rcm_lock_release(&lock);
+	return same;
 }
 
 bool rcm_fds_forget(int fd)

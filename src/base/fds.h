@@ -19,6 +19,13 @@ int rcm_fds_take(int fd);
  */
 void rcm_fds_close(int fd);
 
+/* Opens one that can be written to, which nobody does, so that it always looks ready. As rcm_fds_add(). */
+int rcm_fds_open_ready(void);
+
+/* False: what was opened by the number is closed, and something else may have it. Exact for what the last one opens;
+ * not where a sandbox allows it no sockets, and an eventfd of the program's may look the same. Any thread. */
+bool rcm_fds_is_same(int fd);
+
 /* No longer the library's; true: it was, and the caller closes it. For what has a close of its own. */
 bool rcm_fds_forget(int fd);
 

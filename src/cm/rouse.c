@@ -2,10 +2,8 @@
 /* Waking the threads of this process that wait on a bare descriptor. */
 #include "cm/rouse.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
 #include <sys/queue.h>
 
 #include "base/fds.h"
@@ -19,7 +17,7 @@ struct rcm_round {
 	SLIST_ENTRY(rcm_round) spare;
 	unsigned waits;
 	unsigned losses;		/* before it began */
-	int fd;				/* an epoll descriptor over due_fd, an eventfd that is always up */
+	int fd;				/* an epoll descriptor over due_fd, which is always ready */
 	int due_fd;
 };
 
@@ -35,13 +33,16 @@ static int round_control(const struct rcm_round *round, int op, uint32_t events)
 	return epoll_ctl(round->fd, op, round->due_fd, &e);
 }
 
-/* By what the kernel says: nothing is changed where the numbers are files of the program's. */
+/* Nothing is changed where the numbers are files of the program's: nobody else has due_fd in an epoll of theirs. */
+static bool round_show(const struct rcm_round *round, bool up)
+{
+	return rcm_fds_is_same(round->due_fd) && !round_control(round, EPOLL_CTL_MOD, up ? EPOLLOUT : 0);
+}
+
+/* Of one that is present. */
 static bool round_is_own(const struct rcm_round *round)
 {
-	if (round_control(round, EPOLL_CTL_ADD, 0))
-		return errno == EEXIST;
-	round_control(round, EPOLL_CTL_DEL, 0);
-	return false;
+	return round_show(round, false);
 }
 
 static struct rcm_round *round_open(void)
@@ -51,7 +52,7 @@ static struct rcm_round *round_open(void)
 	if (!round)
 		return NULL;
 	round->fd = rcm_fds_add(epoll_create1(EPOLL_CLOEXEC));
-	round->due_fd = rcm_fds_add(eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK));
+	round->due_fd = rcm_fds_open_ready();
 	if (round->fd >= 0 && round->due_fd >= 0 && !round_control(round, EPOLL_CTL_ADD, 0))
 		return round;
 	rcm_fds_close(round->due_fd);
@@ -109,12 +110,10 @@ static void rouse_leave_locked(struct rcm_rouse *rouse) RCM_REQUIRES(lock)
 	rouse->round = NULL;
 	if (!round || --round->waits || round == present)
 		return;
-	if (round->losses != losses) {
+	if (round->losses == losses && round_show(round, false))
+		SLIST_INSERT_HEAD(&spares, round, spare);
+	else
 		free(round);
-		return;
-	}
-	round_control(round, EPOLL_CTL_MOD, 0);
-	SLIST_INSERT_HEAD(&spares, round, spare);
 }
 
 bool rcm_rouse_join(struct rcm_rouse *rouse)
@@ -154,7 +153,7 @@ void rcm_rouse_all(void)
 {
 	rcm_lock_acquire(&lock);
 	if (present && present->waits) {
-		round_control(present, EPOLL_CTL_MOD, EPOLLIN);
+		round_show(present, true);
 		present = NULL;
 	}
 	rcm_lock_release(&lock);

@@ -89,13 +89,15 @@ void rcm_source_remove(struct rcm_source *source)
 	source->loop = NULL;
 }
 
-/* Of an epoll descriptor of the program's, the witness's number is added: it is taken out again. */
+/* Nobody else has the witness in an epoll of theirs. To one of the program's it is added: it is taken out again. */
 bool rcm_loop_is_own(const struct rcm_loop *loop)
 {
 	struct epoll_event none = { 0 };
 
 	if (!loop->witness)
 		return true;
+	if (!rcm_fds_is_same(loop->witness->fd))
+		return false;
 	if (epoll_ctl(loop->epfd, EPOLL_CTL_ADD, loop->witness->fd, &none))
 		return errno == EEXIST;
 	epoll_ctl(loop->epfd, EPOLL_CTL_DEL, loop->witness->fd, NULL);

@@ -15,7 +15,8 @@ struct rcm_timer;
 /* What a source waits for and is told; the values of EPOLLIN, EPOLLOUT, EPOLLERR and EPOLLHUP, which loop.c asserts. */
 enum { RCM_READABLE = 0x1, RCM_WRITABLE = 0x4, RCM_BROKEN = 0x8, RCM_HANGUP = 0x10 };
 
-/* With RCM_READABLE: told once each time that there is more to read, whether it is read or not; EPOLLET's value. */
+/* With RCM_READABLE: told once each time that there is more to read, whether it is read or not; with RCM_WRITABLE the
+ * same. EPOLLET's value. */
 #define RCM_EDGE (UINT32_C(1) << 31)
 
 /* Embedded in what it serves; ready() finds its owner with rcm_container(). */
@@ -28,7 +29,8 @@ struct rcm_source {
 
 struct rcm_loop {
 	atomic_int epfd;		/* -1: given up, and so is whatever is in it */
-	const struct rcm_source *witness;	/* always in it, which proves that epfd is still its own; NULL: none */
+	const struct rcm_source *witness;	/* always in it, with a descriptor that is told from any other, which
+						 * proves that epfd is its own still; NULL: none */
 	struct rcm_heap timers;
 	TAILQ_HEAD(, rcm_timer) due;	/* collected, not yet fired */
 	uint64_t now;			/* ns; taken once a turn, after the wait */

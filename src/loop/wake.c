@@ -2,16 +2,14 @@
 /* Wakes a loop from another thread. */
 #include "loop/wake.h"
 
-#include <sys/eventfd.h>
-
 #include "base/container.h"
 #include "base/fds.h"
 
-/* The eventfd is always up. Putting it into the loop's epoll anew as one that is told of once has it told of, and of a
- * number that isn't the loop's, or the wake's, any more the kernel says so, where a write would go into somebody's
- * file. */
+/* The descriptor is always ready. Putting it into the loop's epoll anew as one that is told of once has it told of. A
+ * write would go into whichever file has the number; so would this change somebody's epoll, were the number not proven
+ * first to be the wake's: then the loop's is the one that has it, or the kernel says so. */
 #define QUIET RCM_EDGE
-#define RUNG (RCM_READABLE | RCM_EDGE)
+#define RUNG (RCM_WRITABLE | RCM_EDGE)
 
 static void wake_served(struct rcm_source *source, uint32_t events)
 {
@@ -25,7 +23,7 @@ static void wake_served(struct rcm_source *source, uint32_t events)
 
 int rcm_wake_init(struct rcm_loop *loop, struct rcm_wake *wake, void (*fn)(struct rcm_wake *))
 {
-	int fd = rcm_fds_add(eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK)), ret;
+	int fd = rcm_fds_open_ready(), ret;
 
 	if (fd < 0)
 		return fd;
@@ -50,5 +48,7 @@ void rcm_wake_abandon(struct rcm_wake *wake)
 
 bool rcm_wake_ring(struct rcm_wake *wake)
 {
-	return atomic_exchange(&wake->rung, true) || !rcm_source_arm(&wake->source, RUNG);
+	if (atomic_exchange(&wake->rung, true))
+		return true;
+	return rcm_fds_is_same(wake->source.fd) && !rcm_source_arm(&wake->source, RUNG);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Wakes a loop from another thread, through an eventfd that is never written to. */
+/* Wakes a loop from another thread, through a descriptor that is never written to. */
 #pragma once
 
 #include <stdatomic.h>

@@ -4,8 +4,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -117,6 +119,48 @@ static void test_fds_in_doubt_that_have_no_type_are_nobodys(void **state)
 	close(own);
 }
 
+static int open_socket(void)
+{
+	return socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+}
+
+static int open_eventfd(void)
+{
+	return eventfd(0, EFD_CLOEXEC);
+}
+
+static int open_zero(void)
+{
+	return open("/dev/zero", O_RDWR | O_CLOEXEC);
+}
+
+static void test_fds_that_are_ready_are_told_from_all_that_come_by_their_number(void **state)
+{
+	int own = rcm_fds_open_ready();
+	struct pollfd p = { .fd = own, .events = POLLOUT };
+	int (*const others[])(void) = { open_socket, open_eventfd, open_zero };
+
+	(void)state;
+	assert_true(own >= 0);
+	assert_int_equal(poll(&p, 1, 0), 1);
+	assert_int_equal(p.revents, POLLOUT);
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++) {
+		int first = rcm_fds_open_ready(), other;
+
+		assert_true(rcm_fds_is_same(first));
+		close(first);
+		assert_false(rcm_fds_is_same(first));
+		other = others[i]();
+		assert_int_equal(other, first);
+		assert_false(rcm_fds_is_same(other));
+		close(other);
+	}
+	assert_true(rcm_fds_is_same(own));
+	rcm_fds_close(own);
+	assert_false(rcm_fds_is_same(-1));
+	assert_false(rcm_fds_is_same(1 << 20));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -125,6 +169,7 @@ int main(void)
 		cmocka_unit_test(test_fds_above_1024_are_known_as_well),
 		cmocka_unit_test(test_fds_whose_number_is_another_file_by_now_are_left_open_at_a_fork),
 		cmocka_unit_test(test_fds_in_doubt_that_have_no_type_are_nobodys),
+		cmocka_unit_test(test_fds_that_are_ready_are_told_from_all_that_come_by_their_number),
 		cmocka_unit_test(test_fds_are_closed_at_the_fork_and_not_again_in_the_child),
 	};
 

@@ -4,6 +4,7 @@
 
 #include <poll.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -166,6 +167,36 @@ static void test_rouse_of_closed_descriptors_does_not_wait_on_the_programs(void 
 	}
 }
 
+/* An event loop of the program's has both numbers by now, the second in the first. */
+static void test_rouse_of_closed_descriptors_leaves_the_programs_event_loop_as_it_is(void **state)
+{
+	struct epoll_event watched = { .events = 0, .data.u64 = 77 }, told;
+	struct rcm_rouse before = { 0 }, after = { 0 };
+	int epoll, member;
+
+	(void)state;
+	closefrom(STDERR_FILENO + 1);
+	rcm_rouse_join(&before);
+	rcm_rouse_leave(&before);
+	rcm_rouse_join(&before);
+	epoll = rcm_rouse_fd(&before);
+	closefrom(STDERR_FILENO + 1);
+	assert_int_equal(epoll_create1(EPOLL_CLOEXEC), epoll);
+	member = eventfd(1, EFD_CLOEXEC);
+	assert_int_equal(member, epoll + 1);
+	assert_int_equal(epoll_ctl(epoll, EPOLL_CTL_ADD, member, &watched), 0);
+	rcm_rouse_all();
+	assert_int_equal(epoll_wait(epoll, &told, 1, 0), 0);
+	rcm_rouse_join(&after);
+	assert_true(rcm_rouse_fd(&after) > member);
+	rcm_rouse_leave(&before);
+	rcm_rouse_all();
+	assert_true(is_roused(&after));
+	rcm_rouse_leave(&after);
+	close(epoll);
+	close(member);
+}
+
 /* Its descriptors are closed at the fork. */
 static void test_rouse_in_the_child_of_a_fork_has_a_round_of_its_own(void **state)
 {
@@ -200,6 +231,7 @@ int main(void)
 		cmocka_unit_test(test_rouse_of_nobody_does_nothing),
 		cmocka_unit_test(test_rouse_of_closed_descriptors_leaves_the_programs_files_as_they_are),
 		cmocka_unit_test(test_rouse_of_closed_descriptors_does_not_wait_on_the_programs),
+		cmocka_unit_test(test_rouse_of_closed_descriptors_leaves_the_programs_event_loop_as_it_is),
 		cmocka_unit_test(test_rouse_in_the_child_of_a_fork_has_a_round_of_its_own),
 	};
 

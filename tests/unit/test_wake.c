@@ -4,6 +4,8 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -125,6 +127,29 @@ static void test_wake_whose_descriptors_were_closed_says_so_and_writes_to_nobody
 	close(own);
 }
 
+/* An event loop of the program's has both numbers by now, the second in the first. */
+static void test_wake_whose_descriptors_are_the_programs_loop_by_now_leaves_that_as_it_is(void **state)
+{
+	struct epoll_event watched = { .events = 0, .data.u64 = 77 }, told = { 0 };
+	int own = epoll_create1(EPOLL_CLOEXEC), member = eventfd(1, EFD_CLOEXEC);
+
+	(void)state;
+	assert_int_equal(rcm_loop_init(&loop), 0);
+	assert_int_equal(rcm_wake_init(&loop, &wake, count), 0);
+	loop.witness = &wake.source;
+	assert_int_equal(dup2(own, loop.epfd), loop.epfd);
+	assert_int_equal(dup2(member, wake.source.fd), wake.source.fd);
+	assert_int_equal(epoll_ctl(loop.epfd, EPOLL_CTL_ADD, wake.source.fd, &watched), 0);
+	assert_false(rcm_loop_is_own(&loop));
+	assert_false(rcm_wake_ring(&wake));
+	assert_int_equal(epoll_wait(own, &told, 1, 0), 0);
+	assert_int_equal(rcm_loop_turn(&loop, 0), -EBADF);
+	rcm_wake_done(&wake);
+	rcm_loop_done(&loop);
+	close(own);
+	close(member);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -132,6 +157,7 @@ int main(void)
 		cmocka_unit_test(test_wake_each_ring_after_a_turn_serves_again),
 		cmocka_unit_test(test_wake_rung_while_it_is_served_is_served_again),
 		cmocka_unit_test(test_wake_whose_descriptors_were_closed_says_so_and_writes_to_nobodys_file),
+		cmocka_unit_test(test_wake_whose_descriptors_are_the_programs_loop_by_now_leaves_that_as_it_is),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
