@@ -204,7 +204,14 @@ static int life_bind_in_kernel(struct rcm_id *id, const union rcm_sockaddr *addr
 {
 	int ret = rcm_kernel_give(id, rcm_ucma_bind, &addr->sa, rcm_sockaddr_len(addr->sa.sa_family));
 
-	return ret ? ret : rcm_attach(id);
+	if (!ret)
+		ret = rcm_attach(id);
+	if (ret)
+		return ret;
+	rcm_lock_acquire(&id->lock);
+	id->bound = true;
+	rcm_lock_release(&id->lock);
+	return 0;
 }
 
 /* Without the kernel's rdma_cm there is one kind of address that can be bound: an InfiniBand port's GID. */
@@ -219,39 +226,24 @@ static int life_bind_here(struct rcm_id *id, union rcm_sockaddr *addr)
 	if (ret)
 		return ret;
 	rcm_lock_acquire(&id->lock);
-	memcpy(&id->pub.route.addr.src_storage, addr, sizeof(*addr));
-	id->pub.port_num = port.number;
-	id->port = port;
+	if (id->bound) {
+		ret = -EINVAL;
+	} else {
+		memcpy(&id->pub.route.addr.src_storage, addr, sizeof(*addr));
+		id->pub.port_num = port.number;
+		id->port = port;
+		id->bound = true;
+	}
 	rcm_lock_release(&id->lock);
-	return 0;
+	return ret;
 }
 
-/* True, and the id is marked as bound, where it was not yet. */
-static bool life_claim_bind(struct rcm_id *id)
-{
-	bool claimed;
-
-	rcm_lock_acquire(&id->lock);
-	claimed = !id->bound;
-	id->bound = true;
-	rcm_lock_release(&id->lock);
-	return claimed;
-}
-
+/* Whether it may be bound still is for the kernel to say: it knows of a device that has gone, too. */
 int rcm_id_bind(struct rcm_id *id, const struct sockaddr *from)
 {
 	union rcm_sockaddr addr;
-	int ret;
 
 	if (!rcm_sockaddr_copy(&addr, from, 0))
 		return -EINVAL;
-	if (!life_claim_bind(id))
-		return -EINVAL;
-	ret = rcm_kernel_has(id) ? life_bind_in_kernel(id, &addr) : life_bind_here(id, &addr);
-	if (ret) {
-		rcm_lock_acquire(&id->lock);
-		id->bound = false;
-		rcm_lock_release(&id->lock);
-	}
-	return ret;
+	return rcm_kernel_has(id) ? life_bind_in_kernel(id, &addr) : life_bind_here(id, &addr);
 }

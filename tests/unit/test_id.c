@@ -203,6 +203,30 @@ static void test_id_bound_by_the_kernel_shows_what_the_kernel_says(void **state)
 	assert_int_equal(rcm_id_destroy(id), 0);
 }
 
+/* The kernel knows why: it is bound already, or its device has gone since. */
+static void test_id_bound_twice_is_refused_by_the_kernel(void **state)
+{
+	static const int why[] = { EINVAL, ENXIO };
+	struct sockaddr_in wanted = { .sin_family = AF_INET };
+	struct rdma_ucm_query_addr_resp addr = { .port_num = 1, .src_size = sizeof(wanted) };
+	struct rcm_fake_step *step;
+
+	(void)state;
+	memcpy(&addr.src_addr, &wanted, sizeof(wanted));
+	rcm_fake_ucma_expect(RDMA_USER_CM_CMD_CREATE_ID);
+	assert_int_equal(rcm_id_new(channel, NULL, RDMA_PS_TCP, IBV_QPT_RC, &id), 0);
+	rcm_fake_ucma_expect(RDMA_USER_CM_CMD_BIND);
+	step = rcm_fake_ucma_expect(RDMA_USER_CM_CMD_QUERY);
+	rcm_fake_step_answer(step, &addr, sizeof(addr));
+	assert_int_equal(rcm_id_bind(id, (struct sockaddr *)&wanted), 0);
+	for (size_t i = 0; i < 2; i++) {
+		rcm_fake_step_error(rcm_fake_ucma_expect(RDMA_USER_CM_CMD_BIND), why[i]);
+		assert_int_equal(rcm_id_bind(id, (struct sockaddr *)&wanted), -why[i]);
+	}
+	rcm_fake_ucma_expect(RDMA_USER_CM_CMD_DESTROY_ID);
+	assert_int_equal(rcm_id_destroy(id), 0);
+}
+
 static struct sockaddr_ib gid_address(uint8_t n)
 {
 	struct sockaddr_ib ib = { .sib_family = AF_IB, .sib_pkey = htons(0xffff) };
@@ -473,6 +497,7 @@ int main(void)
 		KERNEL(test_id_migrated_in_the_kernel_from_the_old_descriptor),
 		KERNEL(test_id_migrated_has_what_waited_from_the_old_descriptor),
 		KERNEL(test_id_bound_by_the_kernel_shows_what_the_kernel_says),
+		KERNEL(test_id_bound_twice_is_refused_by_the_kernel),
 		PLAIN(test_id_without_kernel_binds_to_the_port_of_a_gid),
 		PLAIN(test_id_without_kernel_refuses_what_it_cannot_bind),
 		PLAIN(test_id_destroyed_drops_what_was_not_taken),
