@@ -1,21 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * beside [-c COUNT|all] [-j JOBS] [-n CASES] [-q QUIET_MS] [-s SEED] [-l] [-f FILE]: runs every call in every state with
- * every argument and prints a line each. -c: about so many of them, which SEED picks; -j: that many at once; -n: so many a process, one after the other; -f: only those
- * that FILE names, one a line; -r: so many random sequences of calls instead; -l: prints their names. What crashes its process or never ends has that for its outcome,
- * and the next goes on in a new one.
+ * beside [-c COUNT|all] [-d] [-j JOBS] [-n CASES] [-q QUIET_MS] [-s SEED] [-l] [-f FILE] [-r SEQUENCES [-S STEPS]]:
+ * runs every call in every state with every argument and prints a line each. -c: about so many of them, which SEED
+ * picks; -d: those on an id whose device is removed, instead of all others, and a thirtieth of COUNT; -j: that many at
+ * once; -n: so many a process, one after the other; -f: only those that FILE names, a pattern a line; -r: so many random
+ * sequences of STEPS calls instead; -l: prints their names. What crashes its process or never ends has that for its
+ * outcome, and the next goes on in a new one.
  */
 #include "beside.h"
 
 #include <ctype.h>
+#include <fnmatch.h>
 #include <limits.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdatomic.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 
-enum { IDLE_MS = 10, LIMIT = 8000 / IDLE_MS, JOBS_MAX = 64, BRIEF = 3, MARK = 1 };
+enum { LIMIT = 8000 / IDLE_MS, DEVICE_LIMIT = 3 * LIMIT, DEVICE_SHARE = 30, JOBS_MAX = 64, FEW = 3, MARK = 1 };
 
 struct one {
 	const struct state *state;
@@ -35,17 +38,20 @@ struct job {
 };
 
 static struct {
-	int jobs, quiet_ms, slice;
+	int jobs, quiet_ms, slice, steps;
+	bool devices;			/* the states whose device is removed, and no others */
 	uint64_t seed;
 	struct one *all;
 	size_t count;
-} plan = {.jobs = 12, .quiet_ms = 60, .slice = 20, .seed = 1};
+} plan = {.jobs = 12, .quiet_ms = 60, .slice = 20, .steps = 10, .seed = 1};
 
-/*
- * Moments in which a processor had nothing better to do: a process that doesn't get on for so many of them never will,
- * however slow the machine is.
- */
-static atomic_uint idle;
+/* Shared with the processes of all cases. */
+static atomic_uint *idle;
+
+unsigned int idle_moments(void)
+{
+	return atomic_load(idle);
+}
 
 static void *idle_count(void *arg)
 {
@@ -55,7 +61,7 @@ static void *idle_count(void *arg)
 	CHECK_EQ(sched_setscheduler(0, SCHED_IDLE, &none), 0);
 	for (;;) {
 		usleep(IDLE_MS * 1000);
-		atomic_fetch_add(&idle, 1);
+		atomic_fetch_add(idle, 1);
 	}
 	return NULL;
 }
@@ -79,7 +85,7 @@ static void case_run(struct world *w, const struct one *one, int fd)
 	w->seed = case_seed(one->name);
 	w->qpn = 0x800000 | ((uint32_t)getpid() * 64 + (uint32_t)(one - plan.all) % 64) % 0x800000;
 	if (!one->state) {
-		sequence_run(w, plan.quiet_ms, fd);
+		sequence_run(w, plan.steps, plan.quiet_ms, fd);
 		return;
 	}
 	state_make(w, one->state);
@@ -98,7 +104,7 @@ static void job_start(struct job *job)
 
 	CHECK_EQ(pipe2(fds, O_CLOEXEC), 0);
 	job->len = 0;
-	job->since = atomic_load(&idle);
+	job->since = idle_moments();
 	job->pid = fork();
 	CHECK(job->pid >= 0);
 	if (job->pid == 0) {
@@ -165,7 +171,7 @@ static void job_read(struct job *job)
 {
 	ssize_t got = read(job->fd, job->said + job->len, sizeof(job->said) - 1 - job->len);
 
-	job->since = atomic_load(&idle);
+	job->since = idle_moments();
 	job->len += got > 0 ? (size_t)got : 0;
 	if (got > 0)
 		job->said[job->len] = '\0', job_tell(job);
@@ -177,13 +183,15 @@ static void job_read(struct job *job)
 /* Ends it if it hangs; its end is read as any other. */
 static void job_look(struct job *job)
 {
-	if (atomic_load(&idle) - job->since > LIMIT + 2 * (unsigned)plan.quiet_ms / IDLE_MS)
+	unsigned limit = plan.devices ? DEVICE_LIMIT : LIMIT;
+
+	if (idle_moments() - job->since > limit + 2 * (unsigned)plan.quiet_ms / IDLE_MS)
 		kill(job->pid, SIGALRM);
 }
 
 static bool one_is_alone(const struct one *one)
 {
-	return !one->state;
+	return !one->state || one->state->own_device;
 }
 
 static size_t plan_slice_end(size_t begin)
@@ -204,6 +212,8 @@ static void plan_run(void)
 	size_t next = 0;
 	int running = 1;
 
+	idle = mmap(NULL, sizeof(*idle), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	CHECK(idle != MAP_FAILED);
 	CHECK_EQ(pthread_create(&counter, NULL, idle_count, NULL), 0);
 	while (running) {
 		running = 0;
@@ -259,8 +269,10 @@ static void plan_add_call(const struct call *call)
 	for (size_t s = 0; s < states_count; s++) {
 		char *args = strdup(call->args), *rest = NULL;
 
-		int left = call_is_told(call, states[s].name) ? INT_MAX : BRIEF;
+		int left = plan.devices ? 1 : call_is_told(call, states[s].name) ? INT_MAX : FEW;
 
+		if (states[s].own_device != plan.devices)
+			left = 0;
 		for (char *arg = strtok_r(args, " ", &rest); arg && left-- > 0; arg = strtok_r(NULL, " ", &rest))
 			plan_add(&states[s], call, arg);
 		free(args);
@@ -287,12 +299,11 @@ static void plan_limit(const char *path)
 		/* Of a sequence a step is named, and all is run. */
 		name[strcspn(name, strncmp(name, "random:", 7) ? " \n" : ".\n")] = '\0';
 		for (size_t i = kept; i < plan.count; i++) {
-			if (!strcmp(plan.all[i].name, name)) {
+			if (!fnmatch(name, plan.all[i].name, 0)) {
 				struct one found = plan.all[i];
 
 				plan.all[i] = plan.all[kept];
 				plan.all[kept++] = found;
-				break;
 			}
 		}
 	}
@@ -321,20 +332,25 @@ int main(int argc, char **argv)
 	bool list = false;
 	int option;
 
-	while ((option = getopt(argc, argv, "c:j:q:n:r:s:f:l")) != -1) {
+	while ((option = getopt(argc, argv, "c:dj:q:n:r:s:S:f:l")) != -1) {
 		switch (option) {
 		case 'c': sample = isdigit(*optarg) ? strtoul(optarg, NULL, 10) : SIZE_MAX; break;
+		case 'd': plan.devices = true; break;
 		case 'j': plan.jobs = atoi(optarg); break;
 		case 'q': plan.quiet_ms = atoi(optarg); break;
 		case 'n': plan.slice = atoi(optarg); break;
 		case 'r': sequences = atoi(optarg); break;
 		case 's': plan.seed = strtoull(optarg, NULL, 0); break;
+		case 'S': plan.steps = atoi(optarg); break;
 		case 'f': only = optarg; break;
 		case 'l': list = true; break;
 		default: return 64;
 		}
 	}
 	CHECK(plan.jobs > 0 && plan.jobs <= JOBS_MAX && plan.slice > 0);
+	/* The kernel removes one device after the other. */
+	if (plan.devices)
+		plan.jobs = 1;
 	plan_add_sequences(sequences);
 	for (size_t i = 0; !sequences && i < conn_calls_count; i++)
 		plan_add_call(&conn_calls[i]);
@@ -343,7 +359,7 @@ int main(int argc, char **argv)
 	if (only)
 		plan_limit(only);
 	else
-		plan_sample(sample);
+		plan_sample(plan.devices && sample != SIZE_MAX ? sample / DEVICE_SHARE : sample);
 	/* The drivers' libraries are loaded once, here, and not by each process. */
 	if (!list)
 		ibv_free_device_list(ibv_get_device_list(NULL));

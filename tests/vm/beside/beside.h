@@ -29,6 +29,8 @@ void text_add(struct text *text, const char *format, ...) __attribute__((format(
 struct world {
 	const char *name;
 	const char *address;			/* of the device */
+	char gone[INET_ADDRSTRLEN];		/* of the case's own device, which is being removed, or "" */
+	pid_t removal;
 	uint64_t seed;				/* of the case's random arguments */
 	enum rdma_port_space space;
 	/* Of a queue pair that isn't there. No other case's: the kernel takes a second one for a connection that has ended. */
@@ -56,6 +58,15 @@ struct world {
 	unsigned int own_events, their_events;
 };
 
+/* ---- beside.c ---- */
+
+/*
+ * Counts moments in which a processor had nothing better to do, IDLE_MS each: what doesn't get on for many of them never
+ * will, however slow the machine is.
+ */
+unsigned int idle_moments(void);
+enum { IDLE_MS = 10 };
+
 /* ---- states.c ---- */
 
 struct state {
@@ -63,6 +74,7 @@ struct state {
 	enum rdma_port_space space;
 	bool synchronous;
 	void (*make)(struct world *w);
+	bool own_device;			/* removed with the id on it; a library sees it come and go but once */
 };
 
 extern const struct state states[];
@@ -76,6 +88,19 @@ void state_end(struct world *w);
 void world_listen(struct world *w);
 /* A queue pair that serves everywhere. */
 void world_qp(struct rdma_cm_id *id);
+
+/* ---- removed.c ---- */
+
+/* From now on the world's address is that of a device of its own. */
+void device_own(struct world *w);
+/* Removes it, which lasts until its ids are gone; the world's address is the old one again. */
+void device_remove(struct world *w);
+/* Waits until the kernel has taken this id from it. */
+void device_left(struct rdma_cm_id *id);
+/* Whether it has gone, where there was one. */
+void device_end(struct world *w);
+/* Takes what comes to the channel until this many ids were told that their device goes. */
+void removals_take(struct rdma_event_channel *channel, int count);
 
 /* ---- calls.c, conn_calls.c ---- */
 
@@ -113,10 +138,10 @@ bool arg_is(const char *arg, const char *name);
 /* A call, and what it changed, at once and when all events had come. */
 void step_run(struct world *w, const struct call *call, const char *arg, int quiet_ms);
 /*
- * Calls one after the other, at either end, that the world's seed picks, from a state that it picks. Each step is a line:
- * STEP, then NAME:NUMBER/CALL/ARGUMENT before the call is made, its words after it.
+ * So many calls one after the other, at either end, that the world's seed picks, from a state that it picks. Each step is
+ * a line: STEP, then NAME:NUMBER/CALL/ARGUMENT before the call is made, its words after it.
  */
-void sequence_run(struct world *w, int quiet_ms, int fd);
+void sequence_run(struct world *w, int steps, int quiet_ms, int fd);
 enum { STEP = 2 };
 
 /* ---- events.c ---- */

@@ -2,8 +2,6 @@
 /* One call and what comes of it; and many, one after the other. */
 #include "beside.h"
 
-enum { STEPS = 10 };
-
 static void step_changes(struct world *w, const char *prefix)
 {
 	if (!w->id)
@@ -43,7 +41,7 @@ static const struct state *sequence_state(struct world *w)
 	/* A synchronous id would wait for what the next step does. */
 	do {
 		state = &states[arg_random(w) % states_count];
-	} while (state->synchronous || arg_is(state->name, "null"));
+	} while (state->synchronous || state->own_device || arg_is(state->name, "null"));
 	return state;
 }
 
@@ -83,13 +81,13 @@ static void sequence_turn(struct world *w)
 	w->peer_channel = channel;
 }
 
-void sequence_run(struct world *w, int quiet_ms, int fd)
+void sequence_run(struct world *w, int steps, int quiet_ms, int fd)
 {
 	const struct state *state = sequence_state(w);
 
 	state_make(w, state);
 	w->peer_accepts = false;
-	for (int i = 1; i <= STEPS; i++) {
+	for (int i = 1; i <= steps; i++) {
 		const struct call *call = sequence_call(w);
 		char arg[32];
 

@@ -33,11 +33,13 @@ static const char *show_port(struct world *w, uint16_t port)
 	return port == w->port ? "listener" : "some";
 }
 
-/* The device's own address, whichever that is. */
+/* The device's own address, whichever that is, and that of one that is removed. */
 static const char *show_number(const struct world *w, const char *number)
 {
 	const char *plain = strncmp(number, "::ffff:", 7) ? number : number + 7;
 
+	if (!strcmp(plain, w->gone))
+		return plain == number ? "gone" : "::ffff:gone";
 	return strcmp(plain, w->address) ? number : plain == number ? "here" : "::ffff:here";
 }
 
@@ -91,7 +93,9 @@ static void show_path(struct text *text, const char *prefix, const struct world 
 	show_gid(text, key, w, &path->dgid);
 	snprintf(key, sizeof(key), "%spath.sgid", prefix);
 	show_gid(text, key, w, &path->sgid);
-	text_add(text, "%spath.lids=%u,%u", prefix, ntohs(path->dlid), ntohs(path->slid));
+	/* Those of a device of the case's own are made of what it has alone. */
+	if (!w->gone[0])
+		text_add(text, "%spath.lids=%u,%u", prefix, ntohs(path->dlid), ntohs(path->slid));
 	text_add(text, "%spath.grh=%d,%u,%u,%u", prefix, path->raw_traffic, has_flow_label(path), path->hop_limit,
 		 path->traffic_class);
 	text_add(text, "%spath.reversible=%d", prefix, path->reversible);

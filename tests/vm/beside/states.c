@@ -349,71 +349,113 @@ static void make_null(struct world *w)
 	world_listen(w);
 }
 
+/* ---- The device goes ---- */
+
+static void make_removal_due(struct world *w)
+{
+	world_listen(w);
+	device_own(w);
+	world_id(w);
+	TRY(rdma_bind_addr(w->id, vm_sockaddr(w->address, 0)));
+	device_remove(w);
+	world_due(w);
+	device_left(w->id);
+}
+
+static void make_removed_qp(struct world *w)
+{
+	world_listen(w);
+	device_own(w);
+	world_id(w);
+	TRY(rdma_bind_addr(w->id, vm_sockaddr(w->address, 0)));
+	world_qp(w->id);
+	device_remove(w);
+	removals_take(w->channel, 1);
+	device_left(w->id);
+}
+
+static void make_removed_connected(struct world *w)
+{
+	device_own(w);
+	make_connected(w);
+	device_remove(w);
+	removals_take(w->channel, 1);
+	device_left(w->id);
+	/* The other end and its listener. */
+	removals_take(w->peer_channel, 2);
+	device_left(w->peer);
+	device_left(w->listener);
+}
+
 /* ---- All ---- */
 
 const struct state states[] = {
-	{"null", RDMA_PS_TCP, false, make_null},
-	{"new", RDMA_PS_TCP, false, make_new},
-	{"bound", RDMA_PS_TCP, false, make_bound},
-	{"bound_any", RDMA_PS_TCP, false, make_bound_any},
-	{"bound_qp", RDMA_PS_TCP, false, make_bound_qp},
-	{"resolving", RDMA_PS_TCP, false, make_resolving},
-	{"address_due", RDMA_PS_TCP, false, make_address_due},
-	{"resolved", RDMA_PS_TCP, false, make_resolved},
-	{"route_due", RDMA_PS_TCP, false, make_route_due},
-	{"routed", RDMA_PS_TCP, false, make_routed},
-	{"routed_qp", RDMA_PS_TCP, false, make_routed_qp},
-	{"listening", RDMA_PS_TCP, false, make_listening},
-	{"listening_any", RDMA_PS_TCP, false, make_listening_any},
-	{"connecting", RDMA_PS_TCP, false, make_connecting},
-	{"response_due", RDMA_PS_TCP, false, make_response_due},
-	{"responded", RDMA_PS_TCP, false, make_responded},
-	{"rejected", RDMA_PS_TCP, false, make_rejected},
-	{"connected", RDMA_PS_TCP, false, make_connected},
-	{"disconnected", RDMA_PS_TCP, false, make_disconnected},
-	{"request_due", RDMA_PS_TCP, false, make_request_due},
-	{"request", RDMA_PS_TCP, false, make_request},
-	{"request_qp", RDMA_PS_TCP, false, make_request_qp},
-	{"accepted", RDMA_PS_TCP, false, make_accepted},
-	{"taken", RDMA_PS_TCP, false, make_taken},
-	{"left", RDMA_PS_TCP, false, make_left},
-	{"turned_away", RDMA_PS_TCP, false, make_turned_away},
-	{"ud_new", RDMA_PS_UDP, false, make_new},
-	{"ud_bound_qp", RDMA_PS_UDP, false, make_bound_qp},
-	{"ud_resolved", RDMA_PS_UDP, false, make_resolved},
-	{"ud_routed_qp", RDMA_PS_UDP, false, make_routed_qp},
-	{"ud_listening", RDMA_PS_UDP, false, make_listening},
-	{"ud_connecting", RDMA_PS_UDP, false, make_connecting},
-	{"ud_responded", RDMA_PS_UDP, false, make_responded},
-	{"ud_rejected", RDMA_PS_UDP, false, make_rejected},
-	{"ud_connected", RDMA_PS_UDP, false, make_connected},
-	{"ud_request", RDMA_PS_UDP, false, make_request},
-	{"ud_request_qp", RDMA_PS_UDP, false, make_request_qp},
-	{"ud_taken", RDMA_PS_UDP, false, make_taken},
-	{"ud_joined", RDMA_PS_UDP, false, make_joined},
-	{"ud_joined_bare", RDMA_PS_UDP, false, make_joined_bare},
-	{"ipoib_new", RDMA_PS_IPOIB, false, make_new},
-	{"ib_new", RDMA_PS_IB, false, make_new},
-	{"sync_new", RDMA_PS_TCP, true, make_new},
-	{"sync_bound", RDMA_PS_TCP, true, make_bound},
-	{"sync_resolved", RDMA_PS_TCP, true, make_resolved},
-	{"sync_routed", RDMA_PS_TCP, true, make_routed},
-	{"sync_routed_qp", RDMA_PS_TCP, true, make_routed_qp},
-	{"sync_listening", RDMA_PS_TCP, true, make_listening},
-	{"sync_request_due", RDMA_PS_TCP, true, make_request_due},
-	{"sync_request", RDMA_PS_TCP, true, make_request},
-	{"sync_request_qp", RDMA_PS_TCP, true, make_request_qp},
-	{"sync_connected", RDMA_PS_TCP, true, make_connected},
-	{"sync_disconnected", RDMA_PS_TCP, true, make_disconnected},
-	{"sync_taken", RDMA_PS_TCP, true, make_taken},
-	{"sync_ud_new", RDMA_PS_UDP, true, make_new},
-	{"sync_ud_routed_qp", RDMA_PS_UDP, true, make_routed_qp},
-	{"sync_ud_connected", RDMA_PS_UDP, true, make_connected},
-	{"sync_ud_request_qp", RDMA_PS_UDP, true, make_request_qp},
-	{"sync_ud_joined", RDMA_PS_UDP, true, make_joined},
-	{"ep", RDMA_PS_TCP, true, make_ep},
-	{"ep_bare", RDMA_PS_TCP, true, make_ep_bare},
-	{"ep_passive", RDMA_PS_TCP, true, make_ep_passive},
+	{"null", RDMA_PS_TCP, false, make_null, false},
+	{"new", RDMA_PS_TCP, false, make_new, false},
+	{"bound", RDMA_PS_TCP, false, make_bound, false},
+	{"bound_any", RDMA_PS_TCP, false, make_bound_any, false},
+	{"bound_qp", RDMA_PS_TCP, false, make_bound_qp, false},
+	{"resolving", RDMA_PS_TCP, false, make_resolving, false},
+	{"address_due", RDMA_PS_TCP, false, make_address_due, false},
+	{"resolved", RDMA_PS_TCP, false, make_resolved, false},
+	{"route_due", RDMA_PS_TCP, false, make_route_due, false},
+	{"routed", RDMA_PS_TCP, false, make_routed, false},
+	{"routed_qp", RDMA_PS_TCP, false, make_routed_qp, false},
+	{"listening", RDMA_PS_TCP, false, make_listening, false},
+	{"listening_any", RDMA_PS_TCP, false, make_listening_any, false},
+	{"connecting", RDMA_PS_TCP, false, make_connecting, false},
+	{"response_due", RDMA_PS_TCP, false, make_response_due, false},
+	{"responded", RDMA_PS_TCP, false, make_responded, false},
+	{"rejected", RDMA_PS_TCP, false, make_rejected, false},
+	{"connected", RDMA_PS_TCP, false, make_connected, false},
+	{"disconnected", RDMA_PS_TCP, false, make_disconnected, false},
+	{"request_due", RDMA_PS_TCP, false, make_request_due, false},
+	{"request", RDMA_PS_TCP, false, make_request, false},
+	{"request_qp", RDMA_PS_TCP, false, make_request_qp, false},
+	{"accepted", RDMA_PS_TCP, false, make_accepted, false},
+	{"taken", RDMA_PS_TCP, false, make_taken, false},
+	{"left", RDMA_PS_TCP, false, make_left, false},
+	{"turned_away", RDMA_PS_TCP, false, make_turned_away, false},
+	{"ud_new", RDMA_PS_UDP, false, make_new, false},
+	{"ud_bound_qp", RDMA_PS_UDP, false, make_bound_qp, false},
+	{"ud_resolved", RDMA_PS_UDP, false, make_resolved, false},
+	{"ud_routed_qp", RDMA_PS_UDP, false, make_routed_qp, false},
+	{"ud_listening", RDMA_PS_UDP, false, make_listening, false},
+	{"ud_connecting", RDMA_PS_UDP, false, make_connecting, false},
+	{"ud_responded", RDMA_PS_UDP, false, make_responded, false},
+	{"ud_rejected", RDMA_PS_UDP, false, make_rejected, false},
+	{"ud_connected", RDMA_PS_UDP, false, make_connected, false},
+	{"ud_request", RDMA_PS_UDP, false, make_request, false},
+	{"ud_request_qp", RDMA_PS_UDP, false, make_request_qp, false},
+	{"ud_taken", RDMA_PS_UDP, false, make_taken, false},
+	{"ud_joined", RDMA_PS_UDP, false, make_joined, false},
+	{"ud_joined_bare", RDMA_PS_UDP, false, make_joined_bare, false},
+	{"ipoib_new", RDMA_PS_IPOIB, false, make_new, false},
+	{"ib_new", RDMA_PS_IB, false, make_new, false},
+	{"sync_new", RDMA_PS_TCP, true, make_new, false},
+	{"sync_bound", RDMA_PS_TCP, true, make_bound, false},
+	{"sync_resolved", RDMA_PS_TCP, true, make_resolved, false},
+	{"sync_routed", RDMA_PS_TCP, true, make_routed, false},
+	{"sync_routed_qp", RDMA_PS_TCP, true, make_routed_qp, false},
+	{"sync_listening", RDMA_PS_TCP, true, make_listening, false},
+	{"sync_request_due", RDMA_PS_TCP, true, make_request_due, false},
+	{"sync_request", RDMA_PS_TCP, true, make_request, false},
+	{"sync_request_qp", RDMA_PS_TCP, true, make_request_qp, false},
+	{"sync_connected", RDMA_PS_TCP, true, make_connected, false},
+	{"sync_disconnected", RDMA_PS_TCP, true, make_disconnected, false},
+	{"sync_taken", RDMA_PS_TCP, true, make_taken, false},
+	{"sync_ud_new", RDMA_PS_UDP, true, make_new, false},
+	{"sync_ud_routed_qp", RDMA_PS_UDP, true, make_routed_qp, false},
+	{"sync_ud_connected", RDMA_PS_UDP, true, make_connected, false},
+	{"sync_ud_request_qp", RDMA_PS_UDP, true, make_request_qp, false},
+	{"sync_ud_joined", RDMA_PS_UDP, true, make_joined, false},
+	{"ep", RDMA_PS_TCP, true, make_ep, false},
+	{"ep_bare", RDMA_PS_TCP, true, make_ep_bare, false},
+	{"ep_passive", RDMA_PS_TCP, true, make_ep_passive, false},
+	{"removal_due", RDMA_PS_TCP, false, make_removal_due, true},
+	{"removed_qp", RDMA_PS_TCP, false, make_removed_qp, true},
+	{"removed_connected", RDMA_PS_TCP, false, make_removed_connected, true},
+	{"sync_removal_due", RDMA_PS_TCP, true, make_removal_due, true},
 };
 
 const size_t states_count = sizeof(states) / sizeof(states[0]);
@@ -479,4 +521,5 @@ void state_end(struct world *w)
 	if (w->other_channel)
 		rdma_destroy_event_channel(w->other_channel);
 	rdma_destroy_event_channel(w->peer_channel);
+	device_end(w);
 }
