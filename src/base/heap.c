@@ -9,7 +9,7 @@ static bool heap_before(const struct rcm_heap_node *a, const struct rcm_heap_nod
 	return a->key != b->key ? a->key < b->key : a->tie < b->tie;
 }
 
-/* Joins two heaps whose roots have no siblings. */
+/* Joins two heaps. What a root has for siblings is not looked at, and may be anything. */
 static struct rcm_heap_node *heap_meld(struct rcm_heap_node *a, struct rcm_heap_node *b)
 {
 	struct rcm_heap_node *low, *high;
@@ -35,9 +35,6 @@ static struct rcm_heap_node *meld_siblings(struct rcm_heap_node *first)
 		struct rcm_heap_node *a = first, *b = a->next;
 
 		first = b ? b->next : NULL;
-		a->next = a->prev = NULL;
-		if (b)
-			b->next = b->prev = NULL;
 		a = heap_meld(a, b);
 		a->next = pairs;
 		pairs = a;
@@ -46,7 +43,6 @@ static struct rcm_heap_node *meld_siblings(struct rcm_heap_node *first)
 		struct rcm_heap_node *a = pairs;
 
 		pairs = a->next;
-		a->next = NULL;
 		all = heap_meld(all, a);
 	}
 	return all;
