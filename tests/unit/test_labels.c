@@ -55,6 +55,30 @@ static void test_labels_printed_have_a_backslash_before_what_is_special(void **s
 	(void)state;
 	rcm_labels_print((const uint8_t *)"\4a.b;\1\\", text);
 	assert_string_equal(text, "a\\.b\\;.\\\\");
+	for (unsigned octet = 1; octet <= 0xff; octet++) {
+		const uint8_t label[] = { 1, (uint8_t)octet, 0 };
+		const bool special = octet <= ' ' || octet > '~' || strchr("\\.;\"()@$", (int)octet);
+
+		rcm_labels_print(label, text);
+		assert_int_equal(strlen(text), special ? 2 : 1);
+		assert_int_equal((uint8_t)text[special], octet);
+		assert_true(!special || *text == '\\');
+	}
+}
+
+/* The longest name there is, of octets that take two characters each. */
+static void test_labels_printed_fit_whatever_is_in_them(void **state)
+{
+	uint8_t labels[NS_MAXCDNAME];
+	char text[NS_MAXDNAME];
+
+	(void)state;
+	memset(labels, '.', sizeof(labels));
+	labels[0] = labels[64] = labels[128] = 63;
+	labels[192] = 61;
+	labels[254] = 0;
+	rcm_labels_print(labels, text);
+	assert_int_equal(strlen(text), 2 * (3 * 63 + 61) + 3);
 }
 
 int main(void)
@@ -63,6 +87,7 @@ int main(void)
 		cmocka_unit_test(test_labels_of_name_are_made_or_none),
 		cmocka_unit_test(test_labels_in_message_are_walked_by_pointers_that_go_back),
 		cmocka_unit_test(test_labels_printed_have_a_backslash_before_what_is_special),
+		cmocka_unit_test(test_labels_printed_fit_whatever_is_in_them),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
