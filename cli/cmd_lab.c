@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* rai lab: RDMA without hardware. Hands over to the script that is installed for it. */
 #include <errno.h>
+#include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,23 +10,45 @@
 
 #include "cli.h"
 
-/* RAI_LAB_DIR is for a command that isn't installed: the scripts are in the source then. */
+/* A command that was built and not installed is SOURCE/BUILD/cli/rai, and its scripts are SOURCE/scripts. */
+static bool lab_in_source(char *path, size_t size)
+{
+	static const char place[] = "/cli/rai";
+	char own[PATH_MAX], *end;
+	ssize_t len = readlink("/proc/self/exe", own, sizeof(own) - 1);
+
+	if (len < (ssize_t)sizeof(place))
+		return false;
+	own[len] = '\0';
+	end = own + len - (sizeof(place) - 1);
+	if (strcmp(end, place) != 0)
+		return false;
+	*end = '\0';
+	end = strrchr(own, '/');
+	if (!end)
+		return false;
+	*end = '\0';
+	return snprintf(path, size, "%s/scripts/lab", own) < (int)size && access(path, X_OK) == 0;
+}
+
 int cli_lab(int argc, char **argv)
 {
 	const char *folder = getenv("RAI_LAB_DIR");
-	char path[4096];
+	char path[PATH_MAX + sizeof("/scripts/lab")];
 
 	(void)argc;
-	if (!folder || !folder[0])
-		folder = CLI_LAB_DIR;
-	if (snprintf(path, sizeof(path), "%s/lab", folder) >= (int)sizeof(path)) {
-		fputs("rai lab: the name in RAI_LAB_DIR is too long\n", stderr);
-		return CLI_FAILED;
+	if (folder && folder[0]) {
+		if (snprintf(path, sizeof(path), "%s/lab", folder) >= (int)sizeof(path)) {
+			fputs("rai lab: the name in RAI_LAB_DIR is too long\n", stderr);
+			return CLI_FAILED;
+		}
+	} else if (!lab_in_source(path, sizeof(path))) {
+		snprintf(path, sizeof(path), "%s/lab", CLI_LAB_DIR);
 	}
 	argv[0] = path;
 	execv(path, argv);
 	fprintf(stderr, "rai lab: %s: %s\n", path, strerror(errno));
 	if (errno == ENOENT)
-		fputs("rai lab: 'make install' brings it; in the source, RAI_LAB_DIR is the folder scripts\n", stderr);
+		fputs("rai lab: 'make install' brings it; RAI_LAB_DIR is the folder where it lies elsewhere\n", stderr);
 	return CLI_FAILED;
 }

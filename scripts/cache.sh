@@ -10,5 +10,5 @@ if [ -n "${RAI_LAB_CACHE-}" ]; then
 elif [ -e "$top/meson.build" ]; then
 	cache=$top/.cache
 else
-	cache=${XDG_CACHE_HOME:-${HOME:?}/.cache}/rai
+	cache=${XDG_CACHE_HOME:-${HOME:?is not set: RAI_LAB_CACHE says where to keep what is fetched}/.cache}/rai
 fi

@@ -14,11 +14,12 @@ parts_of() {
 	if [ -e "$top/meson.build" ]; then echo "$1/tests/fabric"; else echo "$top/lib"; fi
 }
 
+# need_tools WHO STATUS: says so and ends the script with that status where they are neither to be fetched nor installed.
 need_tools() {
 	servers_need
 	if ! (servers_use; command -v ibsim && command -v opensm) >/dev/null || [ -z "$(umad2sim)" ]; then
-		echo "world: needs ibsim, umad2sim and opensm" >&2
-		exit 77
+		echo "$1: needs ibsim, umad2sim and opensm: installed, or fetched by apt-get into $cache" >&2
+		exit "$2"
 	fi
 	[ -e "$RAI_FABRIC_PARTS/librcm_sim_umad.so" ] || {
 		echo "world: $RAI_FABRIC_PARTS/librcm_sim_umad.so is not built" >&2
