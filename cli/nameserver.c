@@ -92,7 +92,9 @@ void cli_nameserver_finding(const struct cli_nameserver *server, int timeout_ms,
 		cli_finding_set(ret_finding, CLI_BAD, "%s: no answer within %g s", server->text, timeout_ms / 1000.0);
 	else
 		cli_finding_set(ret_finding, CLI_BAD, "%s can't be reached: %s", server->text, strerror(-rc));
-	if (rc < 0)
+	if (rc == -ENETUNREACH || rc == -EHOSTUNREACH)
+		cli_finding_mend(ret_finding, "give this host a route to it, or take it out of /etc/resolv.conf");
+	else if (rc < 0)
 		cli_finding_mend(ret_finding, "start it, open port 53 (UDP and TCP) to it, or take it out of "
 				 "/etc/resolv.conf");
 	ret_finding->time_us = took_us;

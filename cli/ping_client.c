@@ -109,7 +109,8 @@ static int event_expect(struct client *client, enum rdma_cm_event_type wanted, u
 			snprintf(why, sizeof(why), "refused: nobody listens there, or it is no 'rai ping --server' "
 				 "(%s)", rdma_event_str(event->event));
 		client->not_found = event->status == -ENOENT || event->status == -ENODATA;
-		rc = client_fail(client, event->status, why);
+		/* The status of a rejection is the connection manager's reason, and no errno. */
+		rc = client_fail(client, event->event == RDMA_CM_EVENT_REJECTED ? -ECONNREFUSED : event->status, why);
 	} else if (hello) {
 		*hello = cli_hello_read(event->param.conn.private_data, event->param.conn.private_data_len);
 	}

@@ -83,6 +83,23 @@ int cli_port_find(const char *text, struct cli_port *ret_port)
 	return rc;
 }
 
+bool cli_port_lacks_pkey(const char *name, uint16_t pkey)
+{
+	enum { MEMBERSHIP = 0x8000 };	/* IBTA 10.9.3 */
+	char device[UMAD_CA_NAME_LEN];
+	umad_port_t port;
+	bool lacks;
+	int number;
+
+	if (!read_name(name, device, &number) || umad_init() < 0 || umad_get_port(device, number, &port) < 0)
+		return false;
+	lacks = port.pkeys_size > 0;
+	for (unsigned i = 0; lacks && i < port.pkeys_size; i++)
+		lacks = (port.pkeys[i] | MEMBERSHIP) != (pkey | MEMBERSHIP);
+	umad_release_port(&port);
+	return lacks;
+}
+
 static size_t device_ports(const char *device, bool active, struct cli_port *ports, size_t max)
 {
 	size_t count = 0;

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <infiniband/ib.h>
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum { CLI_PORTS_MAX = 64 };	/* as many as the library looks at */
 
@@ -17,6 +19,9 @@ struct cli_port {
  * -EPROTOTYPE: the port is not InfiniBand.
  */
 int cli_port_find(const char *text, struct cli_port *ret_port);
+
+/* Is the port of that name in no partition of this P_Key, as full or limited member? false where nothing tells. */
+bool cli_port_lacks_pkey(const char *name, uint16_t pkey);
 
 enum { CLI_PORTS_WORDS = 160 };
 

@@ -148,6 +148,16 @@ static void tell_systemd(const char *what, const char *text)
 	cli_notify(lines);
 }
 
+/* Of a P_Key that the port lacks an SA says no more than that the request is invalid. */
+static void explain_refusal(const struct service *service, int status, char text[WORDS])
+{
+	size_t len = strlen(text);
+
+	if (status == -EIO && service->record.pkey && cli_port_lacks_pkey(service->port, service->record.pkey))
+		snprintf(text + len, WORDS - len, "; %s is in no partition 0x%04x", service->port,
+			 service->record.pkey);
+}
+
 /* A line an event; each goes out at once, as somebody may wait for it. */
 static void tell(struct service *service, const struct rdma_cm_event *event)
 {
@@ -160,6 +170,7 @@ static void tell(struct service *service, const struct rdma_cm_event *event)
 		what = "registered again";
 	service->ever = service->ever || !event->status;
 	rai_event_text(event, text, sizeof(text));
+	explain_refusal(service, event->status, text);
 	if (service->json)
 		print_json(service, what, event->status, text);
 	else if (event->status)

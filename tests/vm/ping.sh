@@ -56,7 +56,7 @@ said=$(cat <&3)
 has '^10\.2\.0\.[0-9]+: connected, 64 bytes a message$' && has ': disconnected after 20 messages$'
 verdict test_ping_server_tells_of_its_clients $? "said: $said"
 
-pings 3 near.rdma "$port" && has 'rai ping: connect: refused: .*; at the other host: rai ping --server SERVICE$'
+pings 3 near.rdma "$port" && has 'rai ping: connect: refused: .* \(-ECONNREFUSED\); at the other host: rai ping --server SERVICE$'
 verdict test_ping_without_a_server_says_why_and_what_to_do $? "said: $said"
 pings 1 nobody.rdma "$port" && has 'rai ping: resolve: .*no such name'
 verdict test_ping_of_an_unknown_name_says_why $? "said: $said"
