@@ -65,7 +65,7 @@ static int sink_write_stderr(const char *line, size_t len)
 }
 
 /* The names that are asked for are nobody else's business. A FIFO that nobody reads is not waited for; a link may lead
- * to a file that somebody else wants written, and another user's file is theirs to read. */
+ * to a file that somebody else wants written, and another user's file or FIFO is theirs to read. */
 static int sink_open_file(const struct rcm_sink *sink)
 {
 	int fd = open(sink->path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY,
@@ -74,7 +74,7 @@ static int sink_open_file(const struct rcm_sink *sink)
 
 	if (fd < 0)
 		return rcm_errno();
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_uid == geteuid() || st.st_uid == 0)
+	if (fstat(fd, &st) || S_ISCHR(st.st_mode) || st.st_uid == geteuid() || st.st_uid == 0)
 		return fd;
 	close(fd);
 	return -EPERM;

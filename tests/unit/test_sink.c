@@ -218,6 +218,24 @@ static void test_sink_file_of_another_user_is_not_written_to(void **state)
 	assert_int_equal(rcm_sink_choose(path, &sink), -EPERM);
 }
 
+static void test_sink_fifo_of_another_user_is_not_written_to(void **state)
+{
+	int fd;
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	assert_int_equal(mkfifo(path, 0600), 0);
+	fd = open(path, O_RDONLY | O_NONBLOCK);
+	assert_true(fd >= 0);
+	assert_int_equal(rcm_sink_choose(path, &sink), 0);
+	assert_int_equal(chown(path, 65534, 65534), 0);
+	assert_int_equal(put("one\n"), -EPERM);
+	assert_true(read(fd, text, sizeof(text)) <= 0);
+	assert_int_equal(rcm_sink_choose(path, &sink), -EPERM);
+	close(fd);
+}
+
 static void test_sink_of_a_program_with_a_line_in_its_name_has_one_line(void **state)
 {
 	char *before = program_invocation_short_name, name[] = "a\n2026-11-30 rai: error: b";
@@ -329,6 +347,7 @@ int main(void)
 		SINK_TEST(test_sink_file_leaves_no_descriptor),
 		SINK_TEST(test_sink_that_is_a_link_or_no_path_is_refused),
 		SINK_TEST(test_sink_file_of_another_user_is_not_written_to),
+		SINK_TEST(test_sink_fifo_of_another_user_is_not_written_to),
 		SINK_TEST(test_sink_of_a_program_with_a_line_in_its_name_has_one_line),
 		SINK_TEST(test_sink_fifo_that_nobody_reads_is_not_waited_for),
 		SINK_TEST(test_sink_without_a_descriptor_is_chosen_and_used_when_there_is_one),
