@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -14,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "asleep.h"
 #include "base/limits.h"
 #include "fake_clock.h"
 #include "test.h"
@@ -356,6 +359,47 @@ static void test_gauge_of_a_process_that_ends_is_not_opened_any_more(void **stat
 	assert_int_equal(gauge.pid, 0);
 }
 
+/* ---- The end of the process while the name is being made ---- */
+
+static bool ends_at_bind;
+static pthread_t ender;
+static atomic_int ender_tid;
+static atomic_bool ended;
+
+static void *process_ends(void *unused)
+{
+	(void)unused;
+	ender_tid = gettid();
+	rcm_gauge_remove(&gauge);
+	ended = true;
+	return NULL;
+}
+
+/* In place of libc's: the process ends right before, until it waits for this thread, or is through. */
+int bind(int fd, const struct sockaddr *address, socklen_t len)
+{
+	char futex[16];
+
+	if (ends_at_bind) {
+		ends_at_bind = false;
+		snprintf(futex, sizeof(futex), "%ld ", (long)SYS_futex);
+		assert_int_equal(pthread_create(&ender, NULL, process_ends, NULL), 0);
+		while (!ended && !(gauge.over && thread_sleeps_in(ender_tid, futex)))
+			sched_yield();
+	}
+	return (int)syscall(SYS_bind, fd, address, len);
+}
+
+static void test_gauge_that_is_being_made_when_the_process_ends_leaves_no_name(void **state)
+{
+	(void)state;
+	ended = false;
+	ends_at_bind = true;
+	open_it();
+	assert_int_equal(pthread_join(ender, NULL), 0);
+	assert_false(is_there(gauge.path));
+}
+
 static void test_gauge_path_that_is_too_long_is_refused(void **state)
 {
 	char long_one[120], path[sizeof(gauge.path)];
@@ -386,6 +430,7 @@ int main(void)
 		IN_DIRECTORY(test_gauge_leaves_what_others_have_and_what_is_none),
 		IN_DIRECTORY(test_gauge_of_the_parent_is_left_alone_by_a_child),
 		IN_DIRECTORY(test_gauge_of_a_process_that_ends_is_not_opened_any_more),
+		IN_DIRECTORY(test_gauge_that_is_being_made_when_the_process_ends_leaves_no_name),
 		cmocka_unit_test(test_gauge_path_that_is_too_long_is_refused),
 	};
 
