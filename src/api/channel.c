@@ -36,6 +36,7 @@ void rdma_destroy_event_channel(struct rdma_event_channel *channel)
 
 	if (channel)
 		rcm_adopt_channel_to_end(rcm_channel_of(channel));
+	rcm_wait_give_up_left();
 	rcm_channel_close(channel ? rcm_channel_of(channel) : NULL);
 	rcm_leave(state, 0);
 }

@@ -16,6 +16,7 @@
 #include "cm/service.h"
 #include "cm/sync.h"
 #include "cm/table.h"
+#include "cm/wait.h"
 
 static bool life_knows_port_space(enum rdma_port_space ps)
 {
@@ -155,8 +156,10 @@ static void life_end_in_kernel(struct rcm_id *id, struct rcm_channel *channel)
 
 static void life_end(struct rcm_id *id, const struct life_end *end)
 {
-	if (end->sync)
+	if (end->sync) {
+		rcm_wait_give_up_left();
 		rcm_channel_stop(end->channel);
+	}
 	if (end->asks)
 		rcm_lookup_abandon(id);
 	if (end->serves)

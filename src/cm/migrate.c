@@ -8,6 +8,7 @@
 #include "cm/id.h"
 #include "cm/sync.h"
 #include "cm/take.h"
+#include "cm/wait.h"
 
 /* Lower address first: no two moves wait for each other. */
 static void migrate_lock_both(struct rcm_channel *a, struct rcm_channel *b) RCM_UNCHECKED
@@ -143,8 +144,10 @@ static int migrate_move(struct rcm_id *id, const struct stay *stay, struct rcm_c
 	if (ret)
 		return ret;
 	rcm_channel_await_bare_read(stay->from);
-	if (stay->was_sync)
+	if (stay->was_sync) {
+		rcm_wait_give_up_left();
 		rcm_channel_stop(stay->from);
+	}
 	rcm_lock_acquire(&id->lock);
 	ret = migrate_locked(id, stay->from, to, sync);
 	if (ret && stay->was_sync && !id->dead)

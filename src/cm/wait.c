@@ -24,10 +24,11 @@ struct wait {
 	int cancel_state;			/* the caller's */
 };
 
-static int wait_poll(struct pollfd on[2], int timeout_ms)
-{
-	return poll(on, 2, timeout_ms) < 0 ? rcm_errno() : 0;
-}
+/* What this thread sleeps in, or left by siglongjmp(3), and what that holds. */
+static _Thread_local struct {
+	const struct wait *wait;		/* NULL: nothing; not to be followed */
+	struct wait held;
+} asleep;
 
 static void wait_end(void *arg)
 {
@@ -37,12 +38,48 @@ static void wait_end(void *arg)
 	rcm_reader_end(&wait->reader);
 }
 
+void rcm_wait_give_up_left(void)
+{
+	if (!asleep.wait)
+		return;
+	asleep.wait = NULL;
+	wait_end(&asleep.held);
+}
+
+static void wait_sleeps(const struct wait *wait)
+{
+	rcm_wait_give_up_left();
+	asleep.held = *wait;
+	asleep.wait = wait;
+}
+
+/* Where a signal handler's call has given it up, it holds nothing any more. */
+static void wait_woke(struct wait *wait)
+{
+	if (asleep.wait != wait) {
+		wait->reader.uses = false;
+		wait->rouse = (struct rcm_rouse){ 0 };
+	}
+	asleep.wait = NULL;
+}
+
+static int wait_poll(struct pollfd on[2], int timeout_ms)
+{
+	return poll(on, 2, timeout_ms) < 0 ? rcm_errno() : 0;
+}
+
+static void wait_cancelled(void *wait)
+{
+	wait_woke(wait);
+	wait_end(wait);
+}
+
 /* A reader that is cancelled here is no user of the channel any more. */
 static int wait_poll_cancellable(struct wait *wait, struct pollfd on[2], int timeout_ms)
 {
 	int ret;
 
-	pthread_cleanup_push(wait_end, wait);
+	pthread_cleanup_push(wait_cancelled, wait);
 	pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, NULL);
 	ret = wait_poll(on, timeout_ms);
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
@@ -63,10 +100,12 @@ static int wait_readable(struct wait *wait)
 		on[1].fd = rcm_rouse_fd(&wait->rouse);
 		timeout_ms = on[1].fd < 0 ? LOOK_MS : -1;
 	}
+	wait_sleeps(wait);
 	if (wait->cancel_state == PTHREAD_CANCEL_ENABLE)
 		ret = wait_poll_cancellable(wait, on, timeout_ms);
 	else
 		ret = wait_poll(on, timeout_ms);
+	wait_woke(wait);
 	if (ret)
 		return ret;
 	if (on[0].revents & POLLNVAL)
@@ -155,10 +194,14 @@ static int wait_own_due(struct wait *wait)
 	const struct timespec never = { .tv_sec = INT32_MAX };
 	int ret;
 
-	if (is_blocking(channel->pub.fd))
-		return sem_clockwait(&channel->own, CLOCK_MONOTONIC, &never) ? rcm_errno() : 0;
-	ret = rcm_channel_cover(channel);
-	return ret ? ret : -EAGAIN;
+	if (!is_blocking(channel->pub.fd)) {
+		ret = rcm_channel_cover(channel);
+		return ret ? ret : -EAGAIN;
+	}
+	wait_sleeps(wait);
+	ret = sem_clockwait(&channel->own, CLOCK_MONOTONIC, &never) ? rcm_errno() : 0;
+	wait_woke(wait);
+	return ret;
 }
 
 /* looked: what a first look said. */
