@@ -17,11 +17,24 @@ static void leaves_acquire(struct rcm_engine *engine) RCM_UNCHECKED
 		engine->backends.dns->fork_prepare(engine->dns);
 }
 
-static void engine_fork_prepare(void) RCM_UNCHECKED
+/* With its start lock: who puts another in its place holds that, and may have done so before it was to be had. */
+static struct rcm_engine *engine_hold(void) RCM_UNCHECKED
 {
 	struct rcm_engine *engine = rcm_engine_the();
 
 	rcm_lock_acquire(&engine->starting);
+	while (engine != rcm_engine_the()) {
+		rcm_lock_release(&engine->starting);
+		engine = rcm_engine_the();
+		rcm_lock_acquire(&engine->starting);
+	}
+	return engine;
+}
+
+static void engine_fork_prepare(void) RCM_UNCHECKED
+{
+	struct rcm_engine *engine = engine_hold();
+
 	rcm_lock_acquire(&engine->door);
 	rcm_lock_acquire(&engine->gate);
 	rcm_lock_release(&engine->door);

@@ -105,7 +105,8 @@ static int publication_count(void)
 	return -EAGAIN;
 }
 
-int rcm_publication_new(const struct rcm_service_offer *offer, struct rcm_publication **ret_publication)
+int rcm_publication_new(const struct rcm_service_offer *offer, struct rcm_engine *engine,
+			struct rcm_publication **ret_publication)
 {
 	struct rcm_publication *publication;
 	int ret = publication_count();
@@ -123,7 +124,7 @@ int rcm_publication_new(const struct rcm_service_offer *offer, struct rcm_public
 	publication->published.over = publication_over;
 	publication->start.run = publication_start;
 	publication->stop.run = publication_stop;
-	publication->engine = rcm_engine_the();
+	publication->engine = engine;
 	*ret_publication = publication;
 	return 0;
 }

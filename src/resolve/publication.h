@@ -27,7 +27,8 @@ struct rcm_publication {
 
 /* One with a key of chance, whose errands are to be posted: 0; -ENOMEM; -EAGAIN: there are RCM_PUBLISHED_MAX. Any
  * thread. */
-int rcm_publication_new(const struct rcm_service_offer *offer, struct rcm_publication **ret_publication);
+int rcm_publication_new(const struct rcm_service_offer *offer, struct rcm_engine *engine,
+			struct rcm_publication **ret_publication);
 
 /* Of one that the engine's thread doesn't have. Any thread. */
 void rcm_publication_free(struct rcm_publication *publication);

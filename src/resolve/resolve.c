@@ -40,8 +40,7 @@ int rcm_request_start(const struct rcm_question *question, rcm_outcome_fn *done,
 	*ret_request = NULL;
 	if (request_answer_now(engine, question, number, done, arg, &settled))
 		return 0;
-	ret = rcm_resolver_start();
-	engine = rcm_engine_the();
+	ret = rcm_resolver_start(&engine);
 	if (!ret)
 		ret = rcm_request_new(question, &request);
 	if (ret)
@@ -71,11 +70,12 @@ bool rcm_request_rests(struct rcm_request *request)
 
 int rcm_request_again(struct rcm_request *request)
 {
+	struct rcm_engine *engine;
 	int ret;
 
 	if (!rcm_request_rests(request))
 		return 0;
-	ret = rcm_resolver_start();
+	ret = rcm_resolver_start(&engine);
 	if (!ret && rcm_engine_lift(request->engine, request))
 		rcm_engine_post(request->engine, request);
 	return ret;

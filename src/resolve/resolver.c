@@ -235,7 +235,7 @@ static void resolver_lost(struct rcm_engine *engine)
 {
 	resolver_lose(engine);
 	if (rcm_publication_any_stranded())
-		rcm_resolver_start();
+		rcm_resolver_start(&engine);
 }
 
 static void *resolver_run(void *arg)
@@ -348,7 +348,7 @@ static int engine_replace_lost(void)
 	return ret;
 }
 
-static int resolver_start(void)
+static int resolver_start(struct rcm_engine **ret_engine)
 {
 	struct rcm_engine *engine = rcm_engine_the();
 	int ret;
@@ -358,6 +358,7 @@ static int resolver_start(void)
 		resolver_lose(engine);
 	ret = engine_replace_lost();
 	engine = rcm_engine_the();
+	*ret_engine = engine;
 	if (ret || atomic_load_explicit(&engine->life, memory_order_acquire) == RCM_ENGINE_RUNNING)
 		return ret;
 	rcm_lock_acquire(&engine->starting);
@@ -366,15 +367,15 @@ static int resolver_start(void)
 	return ret;
 }
 
-int rcm_resolver_start(void)
+int rcm_resolver_start(struct rcm_engine **ret_engine)
 {
-	int ret = resolver_start();
+	int ret = resolver_start(ret_engine);
 
 	if (ret && rcm_publication_any_stranded())
 		rcm_publication_forsake_all(ret);
 	/* Also where another thread could start it meanwhile. */
-	if (rcm_publication_any_stranded() && atomic_load(&rcm_engine_the()->life) == RCM_ENGINE_RUNNING)
-		rcm_publication_take_over(rcm_engine_the());
+	if (rcm_publication_any_stranded() && atomic_load(&(*ret_engine)->life) == RCM_ENGINE_RUNNING)
+		rcm_publication_take_over(*ret_engine);
 	return ret;
 }
 

@@ -485,6 +485,73 @@ static void test_engine_whose_descriptors_are_closed_ends_what_is_under_way_and_
 	}
 }
 
+/* ---- A fork that comes while another engine takes the place of one that was lost ---- */
+
+static atomic_int forker_tid;
+
+static bool is_free(struct rcm_lock *lock)
+{
+	bool was_free = !pthread_mutex_trylock(&lock->mutex);
+
+	if (was_free)
+		pthread_mutex_unlock(&lock->mutex);
+	return was_free;
+}
+
+static void *fork_one(void *arg)
+{
+	struct rcm_question q = rcm_question_name("succeeded.example");
+	struct rcm_engine *lost = arg;
+	struct rcm_asker asker = { 0 };
+	pid_t pid;
+
+	atomic_store(&forker_tid, gettid());
+	pid = fork();
+	if (!pid) {
+		alarm(30);
+		_exit(!is_free(&lost->starting) || !is_free(&lost->gate) || rcm_asker_ask(&asker, &q));
+	}
+	return (void *)(intptr_t)exit_status(pid);
+}
+
+static int succeeding_child(void)
+{
+	struct rcm_question q = rcm_question_name("lost.example");
+	struct rcm_engine *lost = rcm_engine_the();
+	struct rcm_asker asker = { 0 };
+	pthread_t forker;
+	char futex[64];
+	void *status;
+
+	alarm(30);
+	if (rcm_asker_ask(&asker, &q))
+		return 1;
+	snprintf(futex, sizeof(futex), "%d 0x%lx ", SYS_futex, (unsigned long)(uintptr_t)&lost->starting.mutex);
+	rcm_lock_acquire(&lost->starting);
+	if (pthread_create(&forker, NULL, fork_one, lost))
+		return 2;
+	while (!atomic_load(&forker_tid) || !thread_sleeps_in(atomic_load(&forker_tid), futex))
+		sched_yield();
+	if (rcm_engine_succeed(lost))
+		return 3;
+	rcm_lock_release(&lost->starting);
+	pthread_join(forker, &status);
+	if (status)
+		return 4;
+	return is_free(&lost->starting) && is_free(&lost->gate) && !rcm_asker_ask(&asker, &q) ? 0 : 5;
+}
+
+static void test_engine_forked_while_it_is_replaced_leaves_no_lock_held(void **state)
+{
+	pid_t pid = fork();
+
+	(void)state;
+	assert_true(pid >= 0);
+	if (!pid)
+		_exit(succeeding_child());
+	assert_int_equal(exit_status(pid), 0);
+}
+
 static void test_engine_forked_daemon_loses_none_of_its_own_files(void **state)
 {
 	struct rcm_question q = rcm_question_name("before.example");
@@ -554,6 +621,7 @@ int main(void)
 		T(test_engine_forked_takes_what_the_child_posts_before_it_enters),
 		T(test_engine_forked_counts_no_resolution_of_a_thread_that_the_child_has_not),
 		T(test_engine_whose_descriptors_are_closed_ends_what_is_under_way_and_another_resolves),
+		T(test_engine_forked_while_it_is_replaced_leaves_no_lock_held),
 		T(test_engine_forked_daemon_loses_none_of_its_own_files),
 		T(test_engine_forked_under_load_completes_every_request_in_both),
 #endif

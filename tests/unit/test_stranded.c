@@ -110,6 +110,13 @@ static int no_ports(struct rcm_sa_port *ports, unsigned max)
 
 /* ---- */
 
+static int start_engine(void)
+{
+	struct rcm_engine *engine;
+
+	return rcm_resolver_start(&engine);
+}
+
 static void publication_told(void *arg, const struct rcm_service_outcome *outcome)
 {
 	(void)arg;
@@ -219,11 +226,11 @@ static void test_publication_without_another_engine_is_told_so_once_and_register
 	assert_int_equal(status, -EMFILE);
 	assert_string_equal(text, "not renewed any more: the program closed the library's descriptors, and no others "
 			    "are to be had: Too many open files");
-	assert_int_equal(rcm_resolver_start(), -EMFILE);
-	assert_int_equal(rcm_resolver_start(), -EMFILE);
+	assert_int_equal(start_engine(), -EMFILE);
+	assert_int_equal(start_engine(), -EMFILE);
 	assert_int_equal(told, 2);
 	few_fds_left(UINT_MAX);
-	assert_int_equal(rcm_resolver_start(), 0);
+	assert_int_equal(start_engine(), 0);
 	wait_for(&told, 3);
 	assert_int_equal(status, 0);
 	stop(1);
@@ -237,7 +244,7 @@ static void test_publication_without_another_engine_ends_where_it_is_stopped(voi
 	wait_for(&told, 2);
 	stop(0);
 	few_fds_left(UINT_MAX);
-	assert_int_equal(rcm_resolver_start(), 0);
+	assert_int_equal(start_engine(), 0);
 	assert_int_equal(over, 1);
 }
 
@@ -256,11 +263,11 @@ static void test_publication_without_another_engine_is_not_the_childs_of_a_fork(
 	assert_true(pid >= 0);
 	if (!pid) {
 		rcm_publish_forsake(publication);
-		_exit(rcm_publication_any_stranded() || rcm_resolver_start() || rcm_engine_the()->publisher.loop);
+		_exit(rcm_publication_any_stranded() || start_engine() || rcm_engine_the()->publisher.loop);
 	}
 	assert_int_equal(waitpid(pid, &ended, 0), pid);
 	assert_int_equal(ended, 0);
-	assert_int_equal(rcm_resolver_start(), 0);
+	assert_int_equal(start_engine(), 0);
 	wait_for(&told, 3);
 	stop(1);
 }
