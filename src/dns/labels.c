@@ -108,12 +108,33 @@ size_t rcm_labels_skip_known(const uint8_t *bytes, size_t len, size_t at)
 	return at < len ? at : 0;
 }
 
+size_t rcm_labels_size(const uint8_t *labels)
+{
+	size_t at = 0;
+
+	while (labels[at])
+		at += 1U + labels[at];
+	return at + 1;
+}
+
+/* In the same letters, behind one pointer at the most: as nearly all are, owner upon owner. */
+static bool labels_are_exactly(const uint8_t *bytes, size_t len, size_t at, const uint8_t *labels)
+{
+	size_t size = rcm_labels_size(labels), from = at;
+
+	if (at + 1 < len && (bytes[at] & POINTER) == POINTER)
+		at = (size_t)(bytes[at] & ~POINTER) << 8 | bytes[at + 1];
+	return at <= from && at + size <= len && !memcmp(bytes + at, labels, size);
+}
+
 bool rcm_labels_are(const uint8_t *bytes, size_t len, size_t at, const uint8_t *labels)
 {
 	struct walk walk = walk_begin(bytes, len, at);
 	const uint8_t *label;
 	int n;
 
+	if (labels_are_exactly(bytes, len, at, labels))
+		return true;
 	do {
 		n = walk_label(&walk, &label);
 		if (n < 0 || *labels++ != n)

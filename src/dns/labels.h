@@ -22,6 +22,9 @@ size_t rcm_labels_skip(const uint8_t *bytes, size_t len, size_t at);
 /* The same of a name that was read before: what its pointers point to isn't looked at. */
 size_t rcm_labels_skip_known(const uint8_t *bytes, size_t len, size_t at);
 
+/* Octets of labels, the root's among them. */
+size_t rcm_labels_size(const uint8_t *labels);
+
 /* Whether it can be read and is that one, whatever the case of their letters (RFC 4343). */
 bool rcm_labels_are(const uint8_t *bytes, size_t len, size_t at, const uint8_t *labels);
 

@@ -78,25 +78,16 @@ static const uint8_t *srvs_domain(const uint8_t *labels)
 	return labels;
 }
 
-static size_t labels_len(const uint8_t *labels)
-{
-	size_t len = 0;
-
-	while (labels[len])
-		len += labels[len] + 1U;
-	return len + 1;
-}
-
 /* At the domain, or below it; the root has nothing below it here. */
 static bool srvs_is_within(const uint8_t *target, const uint8_t *domain)
 {
-	size_t want = labels_len(domain);
+	size_t want = rcm_labels_size(domain);
 
 	if (!domain[0])
 		return false;
-	while (labels_len(target) > want)
+	while (rcm_labels_size(target) > want)
 		target += target[0] + 1;
-	return rcm_labels_are(target, labels_len(target), 0, domain);
+	return rcm_labels_are(target, rcm_labels_size(target), 0, domain);
 }
 
 static bool srvs_add_address(struct rcm_srvs *srvs, const struct rcm_message_answer *answer, const struct rcm_rr *rr)

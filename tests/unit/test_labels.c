@@ -48,6 +48,23 @@ static void test_labels_in_message_are_walked_by_pointers_that_go_back(void **st
 	assert_int_equal(rcm_labels_skip(bytes, 13, 11), 0);
 }
 
+/* Also where letters are the same, octet for octet. */
+static void test_labels_in_message_are_those_by_one_pointer_that_goes_back_and_no_other(void **state)
+{
+	static const uint8_t bytes[] = "\1a\4test\0\xc0\0\xc0\x0c\1a\4test\0\xc0\x08", a_test[] = "\1a\4test";
+
+	(void)state;
+	assert_int_equal(rcm_labels_size(a_test), 8);
+	assert_true(rcm_labels_are(bytes, 22, 0, a_test));
+	assert_true(rcm_labels_are(bytes, 22, 8, a_test));
+	assert_true(rcm_labels_are(bytes, 22, 12, a_test));
+	assert_true(rcm_labels_are(bytes, 22, 20, a_test));	/* by another */
+	assert_false(rcm_labels_are(bytes, 22, 10, a_test));	/* forth */
+	assert_false(rcm_labels_are(bytes, 7, 0, a_test));
+	assert_false(rcm_labels_are(bytes, 9, 8, a_test));
+	assert_false(rcm_labels_are(bytes, 22, 22, a_test));
+}
+
 static void test_labels_printed_have_a_backslash_before_what_is_special(void **state)
 {
 	char text[NS_MAXDNAME];
@@ -86,6 +103,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_labels_of_name_are_made_or_none),
 		cmocka_unit_test(test_labels_in_message_are_walked_by_pointers_that_go_back),
+		cmocka_unit_test(test_labels_in_message_are_those_by_one_pointer_that_goes_back_and_no_other),
 		cmocka_unit_test(test_labels_printed_have_a_backslash_before_what_is_special),
 		cmocka_unit_test(test_labels_printed_fit_whatever_is_in_them),
 	};
