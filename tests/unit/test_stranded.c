@@ -156,7 +156,7 @@ static void close_all(void)
 	closefrom(STDERR_FILENO + 1);
 }
 
-static void stop(unsigned removed)
+static void publication_stop(unsigned removed)
 {
 	rcm_publish_stop(publication);
 	wait_for(&over, 1);
@@ -175,7 +175,7 @@ static void test_publication_is_renewed_by_the_engine_that_takes_a_lost_ones_pla
 	own = memfd_create("own", MFD_CLOEXEC);
 	wait_for(&sets, 2);
 	assert_ptr_not_equal(rcm_engine_the(), lost);
-	stop(1);
+	publication_stop(1);
 	assert_int_equal(told, 1);
 	assert_int_equal(fstat(own, &st), 0);
 	assert_int_equal(st.st_size, 0);
@@ -201,7 +201,7 @@ static void test_publication_that_is_stopped_at_a_lost_engine_is_removed_by_anot
 {
 	(void)state;
 	close_all();
-	stop(1);
+	publication_stop(1);
 }
 
 /* Stopped before the engine was lost, and not removed by then. */
@@ -233,7 +233,7 @@ static void test_publication_without_another_engine_is_told_so_once_and_register
 	assert_int_equal(start_engine(), 0);
 	wait_for(&told, 3);
 	assert_int_equal(status, 0);
-	stop(1);
+	publication_stop(1);
 }
 
 static void test_publication_without_another_engine_ends_where_it_is_stopped(void **state)
@@ -242,7 +242,7 @@ static void test_publication_without_another_engine_ends_where_it_is_stopped(voi
 	close_all();
 	few_fds_left(0);
 	wait_for(&told, 2);
-	stop(0);
+	publication_stop(0);
 	few_fds_left(UINT_MAX);
 	assert_int_equal(start_engine(), 0);
 	assert_int_equal(over, 1);
@@ -269,7 +269,7 @@ static void test_publication_without_another_engine_is_not_the_childs_of_a_fork(
 	assert_int_equal(ended, 0);
 	assert_int_equal(start_engine(), 0);
 	wait_for(&told, 3);
-	stop(1);
+	publication_stop(1);
 }
 
 int main(void)
