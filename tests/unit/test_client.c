@@ -193,6 +193,50 @@ static void test_client_gives_the_path_as_it_is_on_the_wire(void **state)
 	assert_memory_equal(h.path, path, 64);
 }
 
+static uint8_t told_paths[3][64];
+static int told_status;
+
+static void hear_paths(void *arg, const struct rcm_sa_answer *answer)
+{
+	++*(unsigned *)arg;
+	told_status = answer->status;
+	memset(told_paths, 0, sizeof(told_paths));
+	if (answer->status)
+		return;
+	assert_int_equal(answer->count, 3);
+	memcpy(told_paths, answer->paths, sizeof(told_paths));
+}
+
+/* Of a table each has to be as it was asked for, and they follow each other whatever the SA has between them. */
+static void test_client_gives_all_paths_of_a_table_or_none(void **state)
+{
+	struct rcm_sa_path_query q = { .port = port_gid(1), .to_all = true };
+	uint8_t records[3][72];
+	unsigned calls = 0;
+
+	(void)state;
+	for (unsigned wrong = 0; wrong <= 3; wrong++) {
+		struct rcm_sa_query *query;
+		struct rcm_fake_sent sent;
+
+		memset(records, 0x5a, sizeof(records));
+		for (unsigned i = 0; i < 3; i++) {
+			q.dgid = port_gid(10 + i);
+			path_fill(records[i], &q);
+		}
+		if (wrong < 3)
+			records[wrong][24 + 15] ^= 1;
+		assert_int_equal(rcm_sa_umad.path(sa, &q, hear_paths, &calls, &query), 0);
+		sent = rcm_fake_umad_sent();
+		rcm_fake_umad_answer(&sent, 0, sizeof(records[0]), records, sizeof(records));
+		turn();
+		assert_int_equal(calls, wrong + 1);
+		assert_int_equal(told_status, wrong < 3 ? -EIO : 0);
+	}
+	for (unsigned i = 0; i < 3; i++)
+		assert_memory_equal(told_paths[i], records[i], 64);
+}
+
 static void test_client_asks_several_ports_at_once(void **state)
 {
 	struct rcm_fake_sent sent[3];
@@ -698,6 +742,7 @@ int main(void)
 		TEST(test_client_refuses_a_record_that_was_not_asked_for),
 		TEST(test_client_cuts_a_table_to_the_limit_and_tells_the_total),
 		TEST(test_client_gives_the_path_as_it_is_on_the_wire),
+		TEST(test_client_gives_all_paths_of_a_table_or_none),
 		TEST(test_client_asks_several_ports_at_once),
 		TEST(test_client_keeps_the_status_of_a_refusal),
 		TEST(test_client_refuses_at_once_what_it_cannot_ask),

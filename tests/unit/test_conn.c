@@ -253,6 +253,23 @@ static void test_accept_without_parameters_answers_what_was_asked(void **state)
 	rcm_id_destroy(listener);
 }
 
+static void test_accept_of_no_reads_has_none_in_either_step(void **state)
+{
+	const struct rdma_ucm_conn_param asked = { .responder_resources = 3, .initiator_depth = 3 };
+	const struct rdma_conn_param none = { 0 };
+	struct rcm_id *listener = rcm_world_id(RDMA_PS_TCP), *id = requested(&asked, listener);
+	struct ibv_qp_init_attr_ex attr = { .qp_type = IBV_QPT_RC };
+
+	(void)state;
+	assert_int_equal(rcm_queues_create_qp(id, &attr), 0);
+	assert_int_equal(rcm_conn_accept(id, &none), 0);
+	assert_int_equal(rcm_fake_verbs_attr_to[IBV_QPS_RTR].max_dest_rd_atomic, 0);
+	assert_int_equal(rcm_fake_verbs_attr_to[IBV_QPS_RTS].max_rd_atomic, 0);
+	rcm_world_ack(rcm_world_event(id, RDMA_CM_EVENT_ESTABLISHED, 0, RDMA_CM_EVENT_ESTABLISHED));
+	end(id);
+	rcm_id_destroy(listener);
+}
+
 static void test_accept_that_fails_leaves_qp_in_error(void **state)
 {
 	const struct rdma_ucm_conn_param asked = { .responder_resources = 1 };
@@ -450,6 +467,7 @@ int main(void)
 		T(test_response_that_kernel_does_not_confirm_is_a_connect_error),
 		T(test_rejected_moves_qp_to_error_and_keeps_reason),
 		T(test_accept_without_parameters_answers_what_was_asked),
+		T(test_accept_of_no_reads_has_none_in_either_step),
 		T(test_accept_that_fails_leaves_qp_in_error),
 		T(test_accept_that_cannot_move_the_qp_leaves_it_as_it_was),
 		T(test_reject_sends_reason_and_data),

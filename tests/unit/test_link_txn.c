@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/clock.h"
+#include "base/tell.h"
 #include "fake_clock.h"
 #include "fake_umad.h"
 #include "sa/link.h"
@@ -296,6 +297,21 @@ static void test_link_txn_the_kernel_never_tells_of_is_asked_again(void **state)
 	assert_int_equal(link.slots.used, 0);
 }
 
+/* However long an SA is known to take: from then on its answer would be nobody's. */
+static void test_link_txn_of_a_slow_sa_is_asked_again_when_the_kernel_listens_no_more(void **state)
+{
+	(void)state;
+	link.pace.seen = 60 * RCM_NS_PER_S;
+	start(100000);
+	rcm_fake_umad_sent();
+	pass_ms(16099);
+	assert_int_equal(rcm_fake_umad_unseen(), 0);
+	pass_ms(1);
+	assert_int_equal(rcm_fake_umad_unseen(), 1);
+	answer(0);
+	assert_int_equal(heard.status, 0);
+}
+
 /* Of a question that nobody waits for any more. */
 static void test_link_txn_answer_that_is_late_is_dropped(void **state)
 {
@@ -418,6 +434,7 @@ static void test_link_txn_answer_that_is_malformed_is_eio(void **state)
 		turn();
 		assert_int_equal(heard.calls, i + 1);
 		assert_int_equal(heard.status, -EIO);
+		assert_string_equal(heard.text, "the SA's answer is malformed");
 	}
 }
 
@@ -521,6 +538,60 @@ static void test_link_txn_whose_port_goes_down_is_enetdown(void **state)
 	turn();
 	assert_int_equal(heard.calls, 1);
 	assert_int_equal(heard.status, -ENETDOWN);
+}
+
+static struct {
+	enum rcm_tell_kind kind;
+	int status;
+	char text[120];
+} step;
+
+static void watch(const void *watcher, const struct rcm_tell_step *told)
+{
+	(void)watcher;
+	assert_string_equal(told->facts.server, "fake0/1");
+	assert_true(told->facts.ttl_s < 0 && told->facts.kept_s < 0);
+	step.kind = told->kind;
+	step.status = told->facts.status;
+	snprintf(step.text, sizeof(step.text), "%s", told->text);
+}
+
+static void assert_step(enum rcm_tell_kind kind, int status, const char *text)
+{
+	assert_int_equal(step.kind, kind);
+	assert_int_equal(step.status, status);
+	assert_string_equal(step.text, text);
+}
+
+static void test_link_txn_that_is_watched_tells_what_is_asked_and_what_comes(void **state)
+{
+	struct rcm_fake_sent sent;
+
+	(void)state;
+	rcm_tell_watch(watch, &step);
+	start(10000);
+	assert_step(RCM_TELL_QUESTION, 0, "service records at the SA at LID 1, through fake0/1");
+	sent = rcm_fake_umad_sent();
+	rcm_fake_umad_timeout(&sent);
+	turn();
+	/* And at once it asks again. */
+	assert_step(RCM_TELL_QUESTION, 0, "service records at the SA at LID 1, through fake0/1");
+	answer(0);
+	assert_step(RCM_TELL_ANSWER, 0, "service records of the SA");
+	start(10000);
+	sent = rcm_fake_umad_sent();
+	rcm_fake_umad.send_ret = -EINVAL;
+	rcm_fake_umad_timeout(&sent);
+	turn();
+	assert_step(RCM_TELL_QUESTION, 0, "service records can't be sent through fake0/1: errno 22");
+	rcm_fake_umad.send_ret = 0;
+	start(100);
+	sent = rcm_fake_umad_sent();
+	rcm_fake_clock_advance(100 * RCM_NS_PER_MS);
+	rcm_fake_umad_timeout(&sent);
+	turn();
+	assert_step(RCM_TELL_ANSWER, -ETIMEDOUT, "service records of the SA: none, the kernel gave up");
+	rcm_tell_watch(NULL, NULL);
 }
 
 static void test_link_txn_on_a_port_that_is_down_fails_in_the_next_turn(void **state)
@@ -636,6 +707,7 @@ int main(void)
 		TEST(test_link_txn_met_with_silence_throughout_is_etimedout_at_the_deadline_and_never_enoent),
 		TEST(test_link_txn_busy_first_and_silent_then_is_etimedout),
 		TEST(test_link_txn_the_kernel_never_tells_of_is_asked_again),
+		TEST(test_link_txn_of_a_slow_sa_is_asked_again_when_the_kernel_listens_no_more),
 		TEST(test_link_txn_answer_that_is_late_is_dropped),
 		TEST(test_link_txn_answer_that_comes_twice_is_taken_once),
 		TEST(test_link_txn_answer_without_records_is_enoent),
@@ -646,6 +718,7 @@ int main(void)
 		TEST(test_link_txn_started_a_second_later_sees_the_new_lid),
 		TEST(test_link_txn_whose_port_goes_down_is_enetdown),
 		TEST(test_link_txn_on_a_port_that_is_down_fails_in_the_next_turn),
+		TEST(test_link_txn_that_is_watched_tells_what_is_asked_and_what_comes),
 		TEST(test_link_txn_that_cannot_be_sent_fails_in_the_next_turn),
 		TEST(test_link_txn_with_a_deadline_shorter_than_an_attempt_is_given_that),
 		TEST(test_link_txn_whose_deadline_is_past_fails_unsent),

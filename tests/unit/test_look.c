@@ -49,6 +49,24 @@ static void test_look_finds_state_lids_and_the_first_p_key(void **state)
 	assert_memory_equal(&port.gid, &gid, sizeof(gid));
 }
 
+/* A file that isn't there, or has no number in it. */
+static void test_look_of_what_is_not_told_is_zero(void **state)
+{
+	(void)state;
+	rcm_sysfs_replace(NULL);
+	rcm_fake_sysfs_done();
+	rcm_sysfs_replace(rcm_fake_sysfs_new());
+	rcm_fake_sysfs_add(PORT "link_layer", "InfiniBand");
+	rcm_fake_sysfs_add(PORT "gids/0", "fe80:0000:0000:0000:0010:0000:0000:0001");
+	rcm_fake_sysfs_add(PORT "state", "4: ACTIVE");
+	rcm_fake_sysfs_add(PORT "sm_lid", "none");
+	assert_int_equal(rcm_publish_look(&gid, true, &port), 0);
+	assert_true(port.active);
+	assert_int_equal(port.lid, 0);
+	assert_int_equal(port.sm_lid, 0);
+	assert_int_equal(port.pkey, 0);
+}
+
 static void test_look_prefers_the_default_partition(void **state)
 {
 	unsigned before;
@@ -98,6 +116,7 @@ int main(void)
 #define T(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		T(test_look_finds_state_lids_and_the_first_p_key),
+		T(test_look_of_what_is_not_told_is_zero),
 		T(test_look_prefers_the_default_partition),
 		T(test_look_without_p_keys_leaves_those_alone),
 		T(test_look_follows_a_port_whose_prefix_has_changed),

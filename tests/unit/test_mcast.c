@@ -75,6 +75,20 @@ static void test_join_attaches_the_queue_pair_when_delivered(void **state)
 	end(id);
 }
 
+static void test_join_without_a_queue_pair_is_one_of_no_error(void **state)
+{
+	struct rcm_id *id = rcm_world_id(RDMA_PS_UDP);
+	const union rcm_sockaddr addr = group("239.0.0.1");
+	struct rdma_cm_event *event = joined(join(id, "239.0.0.1", 0), 0, RDMA_CM_EVENT_MULTICAST_JOIN);
+
+	(void)state;
+	assert_int_equal(event->status, 0);
+	rcm_world_ack(event);
+	assert_int_equal(rcm_fake_verbs_attached(), 0);
+	assert_int_equal(rcm_mcast_leave(id, &addr.sa), 0);
+	rcm_id_destroy(id);
+}
+
 static void test_join_send_only_attaches_nothing(void **state)
 {
 	struct rcm_id *id = rcm_world_id_with_qp(RDMA_PS_UDP);
@@ -323,6 +337,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(test_join_attaches_the_queue_pair_when_delivered),
 		T(test_join_send_only_attaches_nothing),
+		T(test_join_without_a_queue_pair_is_one_of_no_error),
 		T(test_join_that_fails_keeps_context_and_status),
 		T(test_join_whose_attach_fails_is_an_error_event),
 		T(test_join_refused_by_kernel_is_no_membership),
