@@ -34,6 +34,21 @@ ssize_t __wrap_getrandom(void *bytes, size_t len, unsigned flags)
 	return __real_getrandom(bytes, len < (size_t)most ? len : (size_t)most, flags);
 }
 
+static ssize_t device_has = -1;	/* bytes of /dev/urandom, each DEVICES; -1: the real one is read */
+enum { DEVICES = 0x42 };
+
+ssize_t __real_read(int fd, void *bytes, size_t len);
+ssize_t __wrap_read(int fd, void *bytes, size_t len);
+
+ssize_t __wrap_read(int fd, void *bytes, size_t len)
+{
+	if (device_has < 0)
+		return __real_read(fd, bytes, len);
+	len = len < (size_t)device_has ? len : (size_t)device_has;
+	memset(bytes, DEVICES, len);
+	return (ssize_t)len;
+}
+
 /* The example of the paper, appendix A: SipHash-2-4 of 15 bytes. */
 static void test_siphash_with_a_known_key_is_that_of_the_paper(void **state)
 {
@@ -74,6 +89,22 @@ static void test_random_that_the_kernel_has_not_or_not_enough_of_is_had_all_the_
 		assert_true(are_all_different());
 		assert_int_equal(errno, ENOENT);
 	}
+}
+
+/* All of it, or nothing: half a number of chance is none. */
+static void test_random_that_the_kernel_has_not_is_the_devices(void **state)
+{
+	uint8_t bytes[16], devices[16];
+
+	(void)state;
+	most = -EAGAIN;
+	memset(devices, DEVICES, sizeof(devices));
+	for (device_has = 0; device_has <= 16; device_has++) {
+		memset(bytes, 0, sizeof(bytes));
+		rcm_random_fill(bytes, sizeof(bytes));
+		assert_int_equal(!memcmp(bytes, devices, sizeof(bytes)), device_has == 16);
+	}
+	device_has = -1;
 }
 
 /* Nor /dev/urandom, as in a sandbox without /dev; and a child doesn't get its parent's. */
@@ -132,6 +163,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_siphash_with_a_known_key_is_that_of_the_paper),
 		cmocka_unit_test(test_random_that_the_kernel_has_not_or_not_enough_of_is_had_all_the_same),
+		cmocka_unit_test(test_random_that_the_kernel_has_not_is_the_devices),
 		cmocka_unit_test(test_random_without_any_source_differs_in_each_call_and_process),
 		cmocka_unit_test(test_random_of_many_calls_the_system_once),
 	};

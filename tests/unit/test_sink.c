@@ -57,6 +57,23 @@ static const char *contents(void)
 	return text;
 }
 
+/* A daemon closes them all, and its first file is the lowest number. */
+static void test_sink_chosen_leaves_no_descriptor_behind(void **state)
+{
+	int input = dup(STDIN_FILENO), next = dup(STDIN_FILENO);
+
+	(void)state;
+	close(STDIN_FILENO);
+	assert_int_equal(rcm_sink_choose(path, &sink), 0);
+	assert_int_equal(sink.kind, RCM_SINK_FILE);
+	assert_int_equal(fcntl(STDIN_FILENO, F_GETFD), -1);
+	dup2(input, STDIN_FILENO);
+	close(next);
+	assert_int_equal(rcm_sink_choose(path, &sink), 0);
+	assert_int_equal(fcntl(next, F_GETFD), -1);
+	close(input);
+}
+
 static void test_sink_file_has_each_line_behind_time_and_process(void **state)
 {
 	struct stat st;
@@ -339,6 +356,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		SINK_TEST(test_sink_file_has_each_line_behind_time_and_process),
+		SINK_TEST(test_sink_chosen_leaves_no_descriptor_behind),
 		SINK_TEST(test_sink_file_tells_the_time_as_it_is),
 		SINK_TEST(test_sink_in_a_child_waits_for_no_thread_of_its_parent),
 		SINK_TEST(test_sink_whose_reader_has_gone_loses_the_line_and_no_process),

@@ -23,6 +23,20 @@ int __wrap_setsockopt(int fd, int level, int option, const void *value, socklen_
 	return __real_setsockopt(fd, level, option, value, len);
 }
 
+static int send_error;		/* of the next one; 0: it is sent */
+
+ssize_t __real_send(int fd, const void *bytes, size_t len, int flags);
+ssize_t __wrap_send(int fd, const void *bytes, size_t len, int flags);
+
+ssize_t __wrap_send(int fd, const void *bytes, size_t len, int flags)
+{
+	if (!send_error)
+		return __real_send(fd, bytes, len, flags);
+	errno = send_error;
+	send_error = 0;
+	return -1;
+}
+
 static void take_tcp(struct name_server_question *q)
 {
 	if (!name_server_take(0, true, q))
@@ -188,6 +202,30 @@ static void test_tcp_connection_that_ends_in_the_middle_has_its_questions_asked_
 		check(&asked[i], RCM_DNS_FOUND, 1);
 }
 
+/* The other end is gone, and that isn't read yet. */
+static void test_tcp_connection_that_takes_nothing_more_has_its_questions_asked_on_another(void **state)
+{
+	struct name_server_question first, second;
+	struct asked asked;
+
+	(void)state;
+	configure(1, "options use-vc attempts:1\n");
+	ask(&asked, "a.test", AF_INET);
+	take_tcp(&first);
+	name_server_answer(&first);
+	turn();
+	check(&asked, RCM_DNS_FOUND, 1);
+	send_error = EPIPE;
+	ask(&asked, "a.test", AF_INET);
+	turn();
+	assert_int_equal(send_error, 0);
+	take_tcp(&second);
+	assert_int_not_equal(second.fd, first.fd);
+	name_server_answer(&second);
+	turn();
+	check(&asked, RCM_DNS_FOUND, 1);
+}
+
 static void test_tcp_connection_that_ends_without_an_answer_fails_the_oldest_question(void **state)
 {
 	static struct asked asked[3];
@@ -348,6 +386,7 @@ int main(void)
 		SERVERS_TEST(test_tcp_whatever_comes_is_acknowledged_at_once),
 		SERVERS_TEST(test_tcp_messages_are_put_together_from_any_pieces),
 		SERVERS_TEST(test_tcp_connection_that_ends_in_the_middle_has_its_questions_asked_again),
+		SERVERS_TEST(test_tcp_connection_that_takes_nothing_more_has_its_questions_asked_on_another),
 		SERVERS_TEST(test_tcp_connection_that_ends_without_an_answer_fails_the_oldest_question),
 		SERVERS_TEST(test_tcp_refused_after_a_truncated_answer_is_told_as_such_and_remembered),
 		SERVERS_TEST(test_tcp_silent_question_holds_up_no_other),

@@ -9,7 +9,9 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -204,6 +206,49 @@ static void test_thread_started_by_one_with_another_users_rights_has_those_of_th
 	assert_int_equal(rights.groups, groups);
 }
 
+/* Who gave up a right for good can't have it back. */
+static void *start_as_nobody_for_good(void *arg)
+{
+	if (syscall(SYS_setresuid, NOBODY, NOBODY, NOBODY))
+		return NULL;
+	return start(look_at_rights) || !spin_until_done() ? NULL : arg;
+}
+
+/* In a process of its own, which reads the environment: what it logs. */
+static bool logs(void *(*starter)(void *), const char *what)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (!pid) {
+		int fd = memfd_create("log", MFD_CLOEXEC);
+		char text[200] = "";
+		void *well = NULL;
+		pthread_t thread;
+
+		setenv("RAI_LOG", "error", 1);
+		unsetenv("RAI_LOG_FILE");
+		dup2(fd, STDERR_FILENO);
+		if (!pthread_create(&thread, NULL, starter, text))
+			pthread_join(thread, &well);
+		_exit(!well || pread(fd, text, sizeof(text) - 1, 0) < 0 ? 2 : strstr(text, what) != NULL);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	if (WEXITSTATUS(status) == 2)
+		skip();
+	return WEXITSTATUS(status);
+}
+
+static void test_thread_that_can_not_have_the_rights_of_the_process_is_told_of(void **state)
+{
+	(void)state;
+	if (emulated() || geteuid() != 0)
+		skip();
+	assert_false(logs(start_as_nobody, "keeps the user"));
+	assert_true(logs(start_as_nobody_for_good, "keeps the user"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -212,6 +257,7 @@ int main(void)
 		cmocka_unit_test(test_thread_has_its_stack_beside_thread_local_variables),
 		cmocka_unit_test(test_thread_that_cannot_be_had_is_eagain),
 		cmocka_unit_test(test_thread_started_by_one_with_another_users_rights_has_those_of_the_process),
+		cmocka_unit_test(test_thread_that_can_not_have_the_rights_of_the_process_is_told_of),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
