@@ -191,8 +191,8 @@ static uint32_t queues_receives_at_once(const struct ibv_qp_init_attr_ex *attr)
 {
 	uint32_t entries = attr->cap.max_recv_wr;
 
-	if (!entries && attr->srq && rcm_srq_max_wr(attr->srq, &entries))
-		entries = 0;
+	if (!entries && attr->srq)
+		rcm_srq_max_wr(attr->srq, &entries);
 	return entries;
 }
 

@@ -27,7 +27,6 @@ static int local_port(struct rcm_engine *engine, const struct rcm_question *ques
 	struct rcm_dns *dns;
 	int found;
 
-	*ret_port = 0;
 	if (!question->service)
 		return 1;
 	found = rcm_service_number(question->service, ret_port);
@@ -91,12 +90,11 @@ struct rcm_answer *rcm_local_answer(struct rcm_engine *engine, const struct rcm_
 	int found;
 
 	*ret_settled = false;
+	*ret_port = 0;
 	if (hints->flags & RAI_SA)
 		return NULL;
-	if (!question->node && !question->service) {
-		*ret_port = 0;
+	if (!question->node && !question->service)
 		return rcm_host_given(&question->dst, &hints->src);
-	}
 	found = local_port(engine, question, ret_port, ret_settled);
 	if (found < 0)
 		return rcm_answer_fixed(RCM_ANSWER_NO_SERVICE);

@@ -21,6 +21,7 @@ static struct {
 	TAILQ_HEAD(, asked) names;
 	struct rcm_servers *servers;
 	unsigned out, room;
+	int refusal;
 	bool go_beyond, tight;
 	const union rcm_dns_address *speaker;
 } fake = { .names = TAILQ_HEAD_INITIALIZER(fake.names), .room = UINT_MAX };
@@ -40,6 +41,12 @@ static int fake_start(struct rcm_servers *servers, const struct rcm_resolv *reso
 	fake.servers = servers;
 	if (strstr(name, ".."))
 		return -EINVAL;
+	if (fake.refusal) {
+		int error = fake.refusal;
+
+		fake.refusal = 0;
+		return error;
+	}
 	if ((fake.out >= fake.room || (fake.tight && family == AF_UNSPEC)) && !(fake.go_beyond && servers->beyond))
 		return -EAGAIN;
 	asked = calloc(1, sizeof(*asked));
@@ -54,6 +61,11 @@ static int fake_start(struct rcm_servers *servers, const struct rcm_resolv *reso
 	fake.out++;
 	*ret_families = &asked->families;
 	return 0;
+}
+
+void fake_families_refuse(int error)
+{
+	fake.refusal = error;
 }
 
 void fake_families_tight(bool tight)

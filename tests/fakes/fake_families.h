@@ -18,6 +18,9 @@ unsigned fake_families_out(void);
 /* As many at once, and start() says -EAGAIN to more; UINT_MAX: no limit. Raising it tells that there is room. */
 void fake_families_room(unsigned room);
 
+/* The next start() fails so; 0: it doesn't. */
+void fake_families_refuse(int error);
+
 /* From now on, or no more, there is room for names of one family alone. */
 void fake_families_tight(bool tight);
 

@@ -20,6 +20,7 @@ struct result {
 	int status;
 	int code;
 	unsigned count;
+	union rcm_dns_address addresses[2];	/* the first ones */
 	char canonname[64];
 	char text[128];
 	struct rcm_dns_lookup *lookup;
@@ -31,7 +32,37 @@ static sem_t entered, leave;
 static atomic_uint asking, asking_most;
 static atomic_int signals_open;
 
-/* "stuck..." waits for leave; "none" doesn't exist; anything else is 127.0.0.1 at once. */
+static struct addrinfo *one(const char *text)
+{
+	const struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICHOST | AI_CANONNAME };
+	struct addrinfo *list;
+
+	return getaddrinfo(text, NULL, &hints, &list) ? NULL : list;
+}
+
+/* Of three addresses the second is of a family that we don't know. */
+static int mixed(struct addrinfo **ret_list)
+{
+	*ret_list = one("127.0.0.1");
+	(*ret_list)->ai_next = one("127.0.0.2");
+	(*ret_list)->ai_next->ai_family = AF_UNIX;
+	(*ret_list)->ai_next->ai_next = one("2001:db8::3");
+	return 0;
+}
+
+/* One more than is given out. */
+static int many(struct addrinfo **ret_list)
+{
+	for (unsigned i = 0; i <= RCM_RESULTS_MAX; i++) {
+		struct addrinfo *next = *ret_list;
+
+		*ret_list = one("127.0.0.1");
+		(*ret_list)->ai_next = next;
+	}
+	return 0;
+}
+
+/* "stuck..." waits for leave; "none" doesn't exist; anything else but the two above is 127.0.0.1 at once. */
 static int fake_ask(const char *name, int family, struct addrinfo **ret_list)
 {
 	const struct addrinfo hints = { .ai_family = family, .ai_socktype = SOCK_STREAM,
@@ -49,7 +80,8 @@ static int fake_ask(const char *name, int family, struct addrinfo **ret_list)
 	if (!strncmp(name, "stuck", 5))
 		while (sem_wait(&leave))
 			;
-	ret = strcmp(name, "none") ? getaddrinfo("127.0.0.1", NULL, &hints, ret_list) : EAI_NONAME;
+	ret = !strcmp(name, "mixed") ? mixed(ret_list) : !strcmp(name, "many") ? many(ret_list) :
+	      strcmp(name, "none") ? getaddrinfo("127.0.0.1", NULL, &hints, ret_list) : EAI_NONAME;
 	atomic_fetch_sub(&asking, 1);
 	return ret;
 }
@@ -81,6 +113,8 @@ static void done(void *arg, const struct rcm_dns_answer *answer)
 	result->status = answer->status;
 	result->code = answer->code;
 	result->count = answer->count;
+	for (unsigned i = 0; i < answer->count && i < 2; i++)
+		result->addresses[i] = answer->addresses[i];
 	snprintf(result->canonname, sizeof(result->canonname), "%s", answer->canonname ? answer->canonname : "");
 	snprintf(result->text, sizeof(result->text), "%s", answer->text ? answer->text : "");
 	assert_int_equal(answer->ttl, 0);
@@ -289,9 +323,28 @@ static void test_nss_abandoned_in_a_child_while_workers_are_stuck(void **state)
 
 #define NSS_TEST(f) cmocka_unit_test_setup_teardown(f, open_nss, close_nss)
 
+static void test_nss_gives_the_addresses_that_were_found_and_no_others(void **state)
+{
+	struct result r;
+
+	(void)state;
+	start(&r, "mixed");
+	wait_done(&r);
+	assert_int_equal(r.count, 2);
+	assert_int_equal(r.addresses[0].in.sin_family, AF_INET);
+	assert_int_equal(r.addresses[0].in.sin_addr.s_addr, htonl(INADDR_LOOPBACK));
+	assert_int_equal(r.addresses[1].in6.sin6_family, AF_INET6);
+	assert_int_equal(r.addresses[1].in6.sin6_addr.s6_addr[15], 3);
+	start(&r, "many");
+	wait_done(&r);
+	assert_int_equal(r.count, RCM_RESULTS_MAX);
+	assert_int_equal(r.addresses[1].in.sin_addr.s_addr, htonl(INADDR_LOOPBACK));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		NSS_TEST(test_nss_gives_the_addresses_that_were_found_and_no_others),
 		NSS_TEST(test_nss_address_and_failure_come_as_getaddrinfo_says),
 		NSS_TEST(test_nss_no_more_threads_than_the_limit_and_the_rest_waits_in_order),
 		NSS_TEST(test_nss_burst_after_an_idle_worker_is_asked_for_at_once),
