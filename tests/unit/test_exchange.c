@@ -539,10 +539,29 @@ static void test_exchange_sockets_are_bounded_however_many_names_stay_silent(voi
 	assert_int_equal(contact->known.out, 2 * MANY);
 }
 
+/* There is no other to be asked instead. */
+static void test_exchange_only_server_is_given_all_of_its_time_however_silent(void **state)
+{
+	struct name_server_question q;
+	struct asked asked;
+
+	(void)state;
+	configure(1, "options timeout:3 attempts:1\n");
+	for (unsigned i = 0; i < 5; i++) {
+		ask(&asked, "a.test", AF_INET);
+		take(0, &q);
+		advance_ms(2999);
+		assert_false(asked.done);
+		advance_ms(1);
+		check(&asked, RCM_DNS_TIMEOUT, 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		SERVERS_TEST(test_exchange_both_families_are_asked_together_from_one_port),
+		SERVERS_TEST(test_exchange_only_server_is_given_all_of_its_time_however_silent),
 		SERVERS_TEST(test_exchange_silent_server_s_time_over_the_next_is_asked_round_by_round),
 		SERVERS_TEST(test_exchange_server_that_can_not_or_will_not_sends_on_to_the_next),
 		SERVERS_TEST(test_exchange_answer_about_the_name_ends_it),

@@ -236,6 +236,30 @@ static void test_request_without_node_but_passive_gives_the_wildcards(void **sta
 	same_as_getaddrinfo(true);
 }
 
+/* Linux rdma/ib.h: ::1 is loopback, zeros are any. */
+static void test_request_without_node_with_af_ib_gives_loopback_or_any_port(void **state)
+{
+	struct rcm_question q = rcm_question_name(NULL);
+
+	(void)state;
+	q.service = "7471";
+	q.hints.family = AF_IB;
+	for (unsigned passive = 0; passive < 2; passive++) {
+		const uint8_t gid[16] = { [15] = !passive };
+		const struct rdma_addrinfo *ai;
+		const struct sockaddr_ib *ib;
+
+		q.hints.flags = RAI_FAMILY | (passive ? RAI_PASSIVE : 0);
+		assert_int_equal(ask(&q), 0);
+		ai = listed(&q);
+		ib = (const struct sockaddr_ib *)(passive ? ai->ai_src_addr : ai->ai_dst_addr);
+		assert_int_equal(ib->sib_family, AF_IB);
+		assert_int_equal(ib->sib_pkey, 0xffff);
+		assert_memory_equal(ib->sib_addr.sib_raw, gid, sizeof(gid));
+		assert_int_equal(be64toh(ib->sib_sid), 0x1060000 + 7471);
+	}
+}
+
 static void test_request_with_service_names_finds_their_port_by_transport(void **state)
 {
 	struct rcm_question q = rcm_question_name("svc.example");
@@ -474,6 +498,7 @@ int main(void)
 		T(test_request_of_a_gid_with_af_ib_gives_an_ib_address),
 		T(test_request_without_node_gives_loopback_as_getaddrinfo_does),
 		T(test_request_without_node_but_passive_gives_the_wildcards),
+		T(test_request_without_node_with_af_ib_gives_loopback_or_any_port),
 		T(test_request_with_service_names_finds_their_port_by_transport),
 		T(test_request_with_an_unknown_service_fails_without_asking_for_the_name),
 #define E(name) cmocka_unit_test_setup_teardown(name, set_up_elsewhere, teardown)

@@ -202,6 +202,20 @@ static void test_service_is_asked_on_an_id_of_its_own(void **state)
 	assert_int_equal(rcm_fake_ucma_ids(), 0);
 }
 
+/* In no partition of its own: the kernel asks in the one that the port has. */
+static void test_service_is_asked_at_its_port_in_no_partition(void **state)
+{
+	struct sockaddr_ib port = { .sib_family = AF_IB, .sib_addr.sib_raw = { 0xfe, 0x80, [15] = 5 } };
+	struct heard h = { 0 };
+	struct rcm_fake_step *step;
+
+	(void)state;
+	rcm_fake_ucma_expect(RDMA_USER_CM_CMD_CREATE_ID);
+	step = rcm_fake_ucma_expect(RDMA_USER_CM_CMD_BIND);
+	rcm_fake_step_bytes(step, offsetof(struct rdma_ucm_bind, addr), &port, sizeof(port));
+	rcm_sa_kernel.cancel(sa, ask_service(&h, 0));
+}
+
 static void test_service_that_is_not_there_is_enoent(void **state)
 {
 	struct heard h = { 0 };
@@ -545,6 +559,7 @@ int main(void)
 		T(test_kernel_without_the_command_is_not_usable),
 		T(test_service_is_asked_on_an_id_of_its_own),
 		T(test_service_that_is_not_there_is_enoent),
+		T(test_service_is_asked_at_its_port_in_no_partition),
 		T(test_service_failure_without_umad_is_eio),
 		T(test_kernels_two_seconds_are_not_the_deadline),
 		T(test_service_the_kernel_gives_up_is_asked_over_umad),

@@ -36,6 +36,28 @@ static void test_stamp_of_an_old_file_is_the_same_again(void **state)
 	assert_false(rcm_stamp_changed(&stamp, "/usr"));
 }
 
+/* A file system may be without one or the other of them. */
+static void test_stamp_differs_by_each_thing_that_is_remembered(void **state)
+{
+	struct rcm_stamp stamp = { 0 }, other_stamp;
+
+	(void)state;
+	assert_true(rcm_stamp_changed(&stamp, "/usr"));
+	for (unsigned i = 0; i < 9; i++) {
+		other_stamp = stamp;
+		other_stamp.dev += i == 0;
+		other_stamp.ino += i == 1;
+		other_stamp.size += i == 2;
+		other_stamp.mtime.tv_sec += i == 3;
+		other_stamp.mtime.tv_nsec += i == 4;
+		other_stamp.ctime.tv_sec += i == 5;
+		other_stamp.ctime.tv_nsec += i == 6;
+		other_stamp.looked = i != 7;
+		assert_int_equal(rcm_stamp_changed(&other_stamp, "/usr"), i < 8);
+		assert_false(rcm_stamp_changed(&other_stamp, "/usr"));
+	}
+}
+
 static void test_stamp_rewritten_renamed_removed_and_made_again_shows(void **state)
 {
 	struct rcm_stamp stamp = { 0 };
@@ -126,6 +148,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_stamp_of_an_old_file_is_the_same_again),
+		cmocka_unit_test(test_stamp_differs_by_each_thing_that_is_remembered),
 		cmocka_unit_test(test_stamp_rewritten_renamed_removed_and_made_again_shows),
 		cmocka_unit_test(test_stamp_of_a_file_from_the_future_is_the_same_again),
 		cmocka_unit_test(test_stamp_where_times_are_whole_seconds_shows_two_changes_in_one),
