@@ -18,7 +18,8 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
-enum { LIMIT = 8000 / IDLE_MS, DEVICE_LIMIT = 3 * LIMIT, DEVICE_SHARE = 30, JOBS_MAX = 64, FEW = 3, MARK = 1 };
+enum { LIMIT = 8000 / IDLE_MS, DEVICE_LIMIT = 3 * LIMIT, HELD = 1000 / IDLE_MS };
+enum { DEVICE_SHARE = 30, JOBS_MAX = 64, FEW = 3, MARK = 1 };
 
 struct one {
 	const struct state *state;
@@ -145,13 +146,11 @@ static void job_tell(struct job *job)
 }
 
 /* Its process is over: because all is done, or in the middle of a case, after which another goes on. */
-static void job_end(struct job *job)
+static void job_over(struct job *job, int status)
 {
 	const char *name;
-	int status;
 
 	close(job->fd);
-	CHECK_EQ(waitpid(job->pid, &status, 0), job->pid);
 	job->pid = 0;
 	if (job->next == job->end)
 		return;
@@ -167,6 +166,14 @@ static void job_end(struct job *job)
 		job_start(job);
 }
 
+static void job_end(struct job *job)
+{
+	int status;
+
+	CHECK_EQ(waitpid(job->pid, &status, 0), job->pid);
+	job_over(job, status);
+}
+
 static void job_read(struct job *job)
 {
 	ssize_t got = read(job->fd, job->said + job->len, sizeof(job->said) - 1 - job->len);
@@ -180,13 +187,16 @@ static void job_read(struct job *job)
 	fflush(stdout);
 }
 
-/* Ends it if it hangs; its end is read as any other. */
+/* Ends it if it hangs; its end is read as any other. What the kernel holds can't be ended, and is left there. */
 static void job_look(struct job *job)
 {
-	unsigned limit = plan.devices ? DEVICE_LIMIT : LIMIT;
+	unsigned limit = (plan.devices ? DEVICE_LIMIT : LIMIT) + 2 * (unsigned)plan.quiet_ms / IDLE_MS;
+	unsigned waited = idle_moments() - job->since;
 
-	if (idle_moments() - job->since > limit + 2 * (unsigned)plan.quiet_ms / IDLE_MS)
+	if (waited > limit)
 		kill(job->pid, SIGALRM);
+	if (waited > limit + HELD)
+		job_over(job, SIGALRM);
 }
 
 static bool one_is_alone(const struct one *one)
