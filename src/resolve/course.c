@@ -86,7 +86,6 @@ static void course_named(struct rcm_request *request, int status)
 static void naming_leave(struct rcm_request *request)
 {
 	TAILQ_REMOVE(&request->engine->naming, request, waiter);
-	request->naming = NULL;
 }
 
 static void naming_answered(void *arg, int status, uint16_t port)
@@ -259,7 +258,6 @@ static void waiters_reset(struct rcm_engine *engine, struct rcm_waiters *waiters
 
 	while ((request = TAILQ_LAST(waiters, rcm_waiters))) {
 		TAILQ_REMOVE(waiters, request, waiter);
-		request->naming = NULL;
 		rcm_timer_stop(&engine->loop, &request->timer);
 		request->state = RCM_REQUEST_POSTED;
 		STAILQ_INSERT_HEAD(&engine->backlog, request, queued);

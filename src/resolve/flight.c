@@ -130,7 +130,6 @@ static void flight_detach(struct rcm_request *request)
 	const struct rcm_request *first;
 
 	TAILQ_REMOVE(&flight->waiters, request, waiter);
-	request->flight = NULL;
 	first = TAILQ_FIRST(&flight->waiters);
 	if (first)
 		flight->hh.key = first->key;
@@ -186,7 +185,6 @@ void rcm_flight_land(struct rcm_flight *flight, struct rcm_answer *answer)
 	TAILQ_CONCAT(&waiters, &flight->waiters, waiter);
 	while ((request = TAILQ_FIRST(&waiters))) {
 		TAILQ_REMOVE(&waiters, request, waiter);
-		request->flight = NULL;
 		rcm_step_trace(request->number, RCM_STEP_LANDED, (answer->status, answer->count),
 			       "status %s, %u results", rcm_step_status(answer->status), answer->count);
 		if (is_ended_early(flight, request, answer->status))

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/fds.h"
 #include "base/sysfs.h"
 #include "fake_sysfs.h"
 #include "fake_verbs.h"
@@ -34,6 +35,9 @@ static int end(void **state)
 	rcm_alerts_verbs.close(alerts);
 	assert_int_equal(rcm_fake_verbs_open_now(device), 0);
 	assert_int_equal(rcm_fake_verbs_objects(), 0);
+	/* No number that another file may have by now is taken for one of the library's. */
+	for (int fd = 0; fd < 100; fd++)
+		assert_false(rcm_fds_forget(fd));
 	rcm_sysfs_replace(NULL);
 	rcm_fake_sysfs_done();
 	return 0;

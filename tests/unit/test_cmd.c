@@ -386,6 +386,19 @@ static void test_set_option_names_value_by_pointer(void **state)
 	assert_int_equal(rcm_ucma_set_option(&ucma, 4, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, &tos, 1), 0);
 }
 
+/* The kernel is told its length in 32 bits. */
+static void test_set_option_of_a_value_beyond_4_gib_is_refused(void **state)
+{
+	struct rcm_fake_step *step = rcm_fake_ucma_expect(RDMA_USER_CM_CMD_SET_OPTION);
+	uint8_t tos = 0x20;
+
+	(void)state;
+	rcm_fake_step_field(step, rdma_ucm_set_option, optlen, UINT32_MAX);
+	assert_int_equal(rcm_ucma_set_option(&ucma, 4, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, &tos, UINT32_MAX), 0);
+	if (SIZE_MAX > UINT32_MAX)
+		assert_int_equal(rcm_ucma_set_option(&ucma, 4, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, &tos, SIZE_MAX), -EINVAL);
+}
+
 static void test_join_mcast_membership_has_its_own_handle(void **state)
 {
 	const struct sockaddr_in group = ipv4("239.0.0.1", 0);
@@ -461,6 +474,7 @@ int main(void)
 		T(test_listen_disconnect_notify_name_the_id),
 		T(test_init_qp_attr_answer_is_decoded),
 		T(test_set_option_names_value_by_pointer),
+		T(test_set_option_of_a_value_beyond_4_gib_is_refused),
 		T(test_join_mcast_membership_has_its_own_handle),
 		T(test_get_event_descriptor_is_readable_while_one_waits),
 		T(test_open_error_is_passed_on),

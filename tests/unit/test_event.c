@@ -138,6 +138,30 @@ static void test_event_acked_is_freed_not_dropped(void **state)
 	assert_int_equal(frees, 1);
 }
 
+static void assert_owed(unsigned place)
+{
+	for (unsigned i = 0; i < RCM_EVENT_PLACES; i++)
+		assert_int_equal(atomic_load(&id->unacked_of[i]), i == place);
+}
+
+/* What a destroy that waits tells of: also of one that became another. */
+static void test_event_of_each_kind_is_owed_until_its_ack(void **state)
+{
+	(void)state;
+	for (unsigned place = 0; place < RCM_EVENT_PLACES; place++) {
+		unsigned other = (place + 1) % RCM_EVENT_PLACES;
+		struct rcm_event *event = make_counting();
+
+		event->pub.event = rcm_event_at_place(place);
+		rcm_id_taken(id, event);
+		assert_owed(place);
+		rcm_event_retype(event, rcm_event_at_place(other), 0);
+		assert_owed(other);
+		rcm_event_ack(event);
+		assert_owed(RCM_EVENT_PLACES);
+	}
+}
+
 static void test_event_untaken_is_dropped_and_owes_no_ack(void **state)
 {
 	struct rcm_event *event = make_counting();
@@ -192,6 +216,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_event_of_user_carries_what_was_given, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_event_discarded_is_dropped_and_freed_once, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_event_acked_is_freed_not_dropped, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_event_of_each_kind_is_owed_until_its_ack, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_event_untaken_is_dropped_and_owes_no_ack, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_event_text_is_its_own_words_cut_to_the_buffer, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_event_without_words_tells_its_status, set_up, tear_down),
