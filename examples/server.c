@@ -172,6 +172,15 @@ static void run(struct rdma_event_channel *channel, long count)
 	}
 }
 
+/* Of the wildcard addresses that of IPv6 takes clients of both families. */
+static struct sockaddr *choose(const struct rdma_addrinfo *list, const char *host)
+{
+	for (const struct rdma_addrinfo *at = list; at && !host; at = at->ai_next)
+		if (at->ai_family == AF_INET6)
+			return at->ai_src_addr;
+	return list->ai_src_addr;
+}
+
 /* Nobody is served yet, so this may wait: rdma_getaddrinfo() is the call that does. */
 static struct rdma_cm_id *listen_at(struct rdma_event_channel *channel, const char *host, const char *port)
 {
@@ -182,7 +191,7 @@ static struct rdma_cm_id *listen_at(struct rdma_event_channel *channel, const ch
 		errx(3, "no address to listen at");
 	if (rdma_create_id(channel, &id, NULL, RDMA_PS_TCP))
 		err(3, "rdma_create_id");
-	if (rdma_bind_addr(id, list->ai_src_addr) || rdma_listen(id, CLIENTS_MAX))
+	if (rdma_bind_addr(id, choose(list, host)) || rdma_listen(id, CLIENTS_MAX))
 		err(3, "listening");
 	rdma_freeaddrinfo(list);
 	return id;

@@ -59,8 +59,9 @@ enum rai_source {
 #define RAI_SRV 0x40000000
 
 /*
- * Cancels the resolution under way on id: its event comes as ADDRINFO_ERROR with -ECANCELED, unless its outcome was
- * queued already. errno: EINVAL (NULL), ENOENT (none under way). Any thread.
+ * Cancels the resolution under way on id, which it is until its event is taken: that comes as ADDRINFO_ERROR with
+ * -ECANCELED (of rai_service_remove(): as RAI_EVENT_SERVICE), unless the outcome was queued already. errno: EINVAL
+ * (NULL), ENOENT (none under way). Any thread.
  */
 int rai_cancel(struct rdma_cm_id *id);
 

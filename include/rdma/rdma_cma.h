@@ -91,8 +91,9 @@ struct rdma_route {
 };
 
 /*
- * fd is readable exactly when rdma_get_cm_event() would return an event at once. Edge-triggered watchers are woken by
- * each event that finds the queue empty. Set O_NONBLOCK on it by fcntl(2); don't read or close it.
+ * fd is readable when rdma_get_cm_event() would return an event at once, and else only for an event of the kernel's
+ * that turns out not to be for the application, as of an id that is gone: set O_NONBLOCK by fcntl(2), expect EAGAIN.
+ * Edge-triggered watchers are woken by each event that finds the queue empty. Don't read or close it.
  */
 struct rdma_event_channel {
 	int fd;
@@ -201,6 +202,7 @@ void rdma_destroy_event_channel(struct rdma_event_channel *channel);
  *   EAGAIN   none is due and the descriptor has O_NONBLOCK
  *   EINTR    a signal handler ran while it waited, installed with SA_RESTART or not
  *   EINVAL   NULL
+ *   ENOMEM
  */
 int rdma_get_cm_event(struct rdma_event_channel *channel, struct rdma_cm_event **event);
 
@@ -219,7 +221,9 @@ const char *rdma_event_str(enum rdma_cm_event_type event);
 /* ---- CM IDs ---- */
 
 /*
- * Makes an id. channel NULL: a synchronous id, whose calls wait for their own outcome and leave it in id->event.
+ * Makes an id. channel NULL: a synchronous id, whose calls wait for their own outcome and leave it in id->event. Where
+ * that is a failure they fail: errno is its status, ECONNREFUSED of REJECTED, ENODEV of DEVICE_REMOVAL. Or EINTR,
+ * EAGAIN (O_NONBLOCK on id->channel->fd), ECANCELED (destroyed or moved meanwhile).
  * errno: EINVAL (id NULL, unknown port space), ENODEV (as rdma_create_event_channel()), ENOMEM, EMFILE, and what the
  * kernel says to CREATE_ID. Freed by rdma_destroy_id().
  */
@@ -341,8 +345,9 @@ int rdma_disconnect(struct rdma_cm_id *id);
 /*
  * Makes the id's QP on a device that it is bound to: ready to receive, for datagrams also to send. pd: NULL for the
  * id's, which is the device's own, shared one unless another was given. CQs that qp_init_attr doesn't name are made,
- * with a completion channel each, and are in the id. qp_init_attr gets what the device gave; on failure it and the id
- * are as before. errno: EINVAL (no device, another device's pd, has one), and the verbs'.
+ * with a completion channel each, and are in the id. qp_init_attr gets what the device gave, and those CQs, which go
+ * with the QP: fill it in anew for another id. On failure it and the id are as before. errno: EINVAL (no
+ * device, another device's pd, has one), and the verbs'.
  */
 int rdma_create_qp(struct rdma_cm_id *id, struct ibv_pd *pd, struct ibv_qp_init_attr *qp_init_attr);
 int rdma_create_qp_ex(struct rdma_cm_id *id, struct ibv_qp_init_attr_ex *qp_init_attr);
@@ -359,9 +364,10 @@ int rdma_set_local_ece(struct rdma_cm_id *id, struct ibv_ece *ece);
 int rdma_get_remote_ece(struct rdma_cm_id *id, struct ibv_ece *ece);
 
 /*
- * Makes a synchronous id from an entry of rdma_getaddrinfo(): with RAI_PASSIVE bound, to be listened on, pd and
- * qp_init_attr being for the QPs of its requests; else with address and route resolved, and with a QP where
- * qp_init_attr isn't NULL. Blocks. errno: those of the calls it is made of. Freed by rdma_destroy_ep().
+ * Makes a synchronous id from one entry of rdma_getaddrinfo() or rdma_query_addrinfo(): with RAI_PASSIVE bound, to be
+ * listened on, pd and qp_init_attr being for the QPs of its requests; else with address and route resolved, and with a
+ * QP of the entry's type where qp_init_attr isn't NULL, which then gets what the device gave, as by rdma_create_qp().
+ * Blocks. errno: those of the calls it is made of. Freed by rdma_destroy_ep().
  */
 int rdma_create_ep(struct rdma_cm_id **id, struct rdma_addrinfo *res, struct ibv_pd *pd,
 		   struct ibv_qp_init_attr *qp_init_attr);
@@ -437,7 +443,8 @@ int rpoll(struct pollfd *fds, unsigned long nfds, int timeout);
  *   EACCES        RAI_SA, and this process may use no way to the SA
  *   ENODEV, ENOMEM, EMFILE, EAGAIN
  * Event status: -ENOENT no such host, service or record; -ENODATA no address of that family; -ETIMEDOUT; -EAGAIN name
- * server failure; -EBUSY SA busy; -EIO refused or malformed answer; -ENETDOWN port down; -ECANCELED; -ENOMEM.
+ * server failure; -EBUSY SA busy; -EIO refused or malformed answer; -ENETDOWN port down; -ECANCELED; -EBADF all
+ * descriptors were closed, the library's among them; -ENOMEM.
  */
 int rdma_resolve_addrinfo(struct rdma_cm_id *id, const char *node, const char *service,
 			  const struct rdma_addrinfo *hints);

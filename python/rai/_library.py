@@ -168,13 +168,15 @@ def _load() -> Any:
         try:
             library = ctypes.CDLL(path, use_errno=True)
         except OSError as error:
-            tried.append(f"{path}: {error}")
+            tried.append(str(error))
             continue
         if hasattr(library, "rai_service_list"):
             return library
         tried.append(f"{path}: another librdmacm, without rai_service_list()")
     raise ImportError(
-        "rai finds no librdmacm of its own; RAI_LIBRARY or LD_LIBRARY_PATH says where it is (" + "; ".join(tried) + ")"
+        "rai finds no librdmacm of its own: RAI_LIBRARY says where it is, or 'rai run python3 ...' gives it ("
+        + "; ".join(tried)
+        + ")"
     )
 
 

@@ -23,13 +23,15 @@ server_start() {
 # client NAME TEXT: the server at that name gives the text back.
 client() { said=$("$examples/client" "$1" "$port" "$2" 2>&1) && [ "$said" = "$2" ]; }
 
-server_start 3
+server_start 4
 client near.rdma 'by name'
 verdict test_example_client_by_name_gets_its_message_back $? "said: $said"
 client two.rdma 'two addresses'
 verdict test_example_client_of_a_name_with_an_address_that_no_device_reaches_is_served $? "said: $said"
 client 10.2.0.1 "$(printf 'x%.0s' $(seq 255))"
 verdict test_example_client_with_the_longest_message_is_served $? "said: $said"
+client fd02::1 'by IPv6'
+verdict test_example_server_listens_for_both_families $? "said: $said"
 wait "$server"
 verdict test_example_server_ends_after_its_clients $? "status $?"
 
