@@ -318,6 +318,9 @@ static int stats_run(struct stats *stats)
 		snprintf(what, sizeof(what), "process %" PRIu64 " gives none out in %s", stats->pid, stats->directory);
 	else
 		snprintf(what, sizeof(what), "no process gives any out in %s", stats->directory);
+	if (access(stats->directory, F_OK) < 0)
+		return cli_fail(what, "there is no such folder; outside of a session, XDG_RUNTIME_DIR names another to "
+				"them and to this command", CLI_NOT_FOUND);
 	return cli_fail(what, "those do that were started with RAI_STATS=1, and have looked up something",
 			  CLI_NOT_FOUND);
 }

@@ -218,8 +218,9 @@ void rcm_gauge_want(struct rcm_gauge *gauge)
 	if (!text || strcmp(text, "1") != 0)
 		return;
 	gauge->wanted = 1;
-	if (!directory)
-		gauge->wanted = -ENOENT;
+	/* Where there is no session nothing sets it, and whoever asks looks there, too. */
+	if (!directory || !*directory)
+		snprintf(gauge->directory, sizeof(gauge->directory), "/run/user/%u", (unsigned)geteuid());
 	else if (strlen(directory) >= sizeof(gauge->directory))
 		gauge->wanted = -ENAMETOOLONG;
 	else
@@ -236,7 +237,8 @@ void rcm_gauge_open(struct rcm_gauge *gauge, struct rcm_loop *loop, rcm_gauge_fn
 	gauge->arg = arg;
 	ret = gauge_try(gauge, loop);
 	if (ret)
-		rcm_error("stats: no socket in XDG_RUNTIME_DIR: %s", strerrordesc_np(-ret));
+		rcm_error("stats: no socket in %s: %s", *gauge->directory ? gauge->directory : "XDG_RUNTIME_DIR",
+			  strerrordesc_np(-ret));
 }
 
 void rcm_gauge_remove(struct rcm_gauge *gauge)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The counters of this process for others to read: a socket in XDG_RUNTIME_DIR, where RAI_STATS asks for it. */
+/* The counters of this process for others: a socket in XDG_RUNTIME_DIR, or /run/user/UID, if RAI_STATS asks for it. */
 #pragma once
 
 #include <rdma/rai.h>

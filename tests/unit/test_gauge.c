@@ -242,9 +242,22 @@ static void test_gauge_is_not_put_where_others_may_write_or_where_there_is_nothi
 	}
 	setenv("XDG_RUNTIME_DIR", "tmp", 1);
 	open_it();
-	unsetenv("XDG_RUNTIME_DIR");
-	open_it();
 	assert_null(gauge.source.loop);
+}
+
+/* A daemon, sudo and cron have no session that would set it: what reads it looks there, too. */
+static void test_gauge_without_a_runtime_directory_in_the_environment_is_in_that_of_its_user(void **state)
+{
+	char own[64];
+
+	(void)state;
+	snprintf(own, sizeof(own), "/run/user/%u", (unsigned)geteuid());
+	unsetenv("XDG_RUNTIME_DIR");
+	rcm_gauge_want(&gauge);
+	assert_string_equal(gauge.directory, own);
+	setenv("XDG_RUNTIME_DIR", "", 1);
+	rcm_gauge_want(&gauge);
+	assert_string_equal(gauge.directory, own);
 }
 
 static void test_gauge_takes_the_place_of_what_a_killed_process_left(void **state)
@@ -425,6 +438,7 @@ int main(void)
 		IN_DIRECTORY(test_gauge_of_a_program_with_a_long_name_has_all_counters),
 		IN_DIRECTORY(test_gauge_of_a_program_with_lines_in_its_name_has_its_own_alone),
 		IN_DIRECTORY(test_gauge_is_not_put_where_others_may_write_or_where_there_is_nothing),
+		IN_DIRECTORY(test_gauge_without_a_runtime_directory_in_the_environment_is_in_that_of_its_user),
 		IN_DIRECTORY(test_gauge_takes_the_place_of_what_a_killed_process_left),
 		IN_DIRECTORY(test_gauge_sweeps_away_what_is_left_of_others_when_it_is_opened_and_at_the_end),
 		IN_DIRECTORY(test_gauge_leaves_what_others_have_and_what_is_none),
