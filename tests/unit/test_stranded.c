@@ -6,12 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/container.h"
-#include "few_fds.h"
 #include "resolve/publication.h"
 #include "resolve/publish.h"
 #include "resolve/resolver.h"
@@ -156,6 +156,20 @@ static void close_all(void)
 	closefrom(STDERR_FILENO + 1);
 }
 
+/* Nothing can be opened in the place of what is closed, from before that on. */
+static void open_no_more(bool none)
+{
+	static struct rlimit before;
+	struct rlimit few;
+
+	if (!before.rlim_max)
+		assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	few = before;
+	if (none)
+		few.rlim_cur = STDERR_FILENO + 1;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+}
+
 static void publication_stop(unsigned removed)
 {
 	rcm_publish_stop(publication);
@@ -179,7 +193,6 @@ static void test_publication_is_renewed_by_the_engine_that_takes_a_lost_ones_pla
 	assert_int_equal(told, 1);
 	assert_int_equal(fstat(own, &st), 0);
 	assert_int_equal(st.st_size, 0);
-	close(own);
 }
 
 static void test_publication_that_a_lost_engine_had_under_way_is_registered_by_another(void **state)
@@ -220,8 +233,8 @@ static void test_publication_whose_removal_a_lost_engine_had_under_way_is_remove
 static void test_publication_without_another_engine_is_told_so_once_and_registered_by_the_next_that_is(void **state)
 {
 	(void)state;
+	open_no_more(true);
 	close_all();
-	few_fds_left(0);
 	wait_for(&told, 2);
 	assert_int_equal(status, -EMFILE);
 	assert_string_equal(text, "not renewed any more: the program closed the library's descriptors, and no others "
@@ -229,7 +242,7 @@ static void test_publication_without_another_engine_is_told_so_once_and_register
 	assert_int_equal(start_engine(), -EMFILE);
 	assert_int_equal(start_engine(), -EMFILE);
 	assert_int_equal(told, 2);
-	few_fds_left(UINT_MAX);
+	open_no_more(false);
 	assert_int_equal(start_engine(), 0);
 	wait_for(&told, 3);
 	assert_int_equal(status, 0);
@@ -239,11 +252,11 @@ static void test_publication_without_another_engine_is_told_so_once_and_register
 static void test_publication_without_another_engine_ends_where_it_is_stopped(void **state)
 {
 	(void)state;
+	open_no_more(true);
 	close_all();
-	few_fds_left(0);
 	wait_for(&told, 2);
 	publication_stop(0);
-	few_fds_left(UINT_MAX);
+	open_no_more(false);
 	assert_int_equal(start_engine(), 0);
 	assert_int_equal(over, 1);
 }
@@ -254,10 +267,10 @@ static void test_publication_without_another_engine_is_not_the_childs_of_a_fork(
 	int ended;
 
 	(void)state;
+	open_no_more(true);
 	close_all();
-	few_fds_left(0);
 	wait_for(&told, 2);
-	few_fds_left(UINT_MAX);
+	open_no_more(false);
 	fflush(NULL);
 	pid = fork();
 	assert_true(pid >= 0);
