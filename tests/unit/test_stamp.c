@@ -40,9 +40,12 @@ static void test_stamp_of_an_old_file_is_the_same_again(void **state)
 static void test_stamp_differs_by_each_thing_that_is_remembered(void **state)
 {
 	struct rcm_stamp stamp = { 0 }, other_stamp;
+	struct stat st;
 
 	(void)state;
 	assert_true(rcm_stamp_changed(&stamp, "/usr"));
+	assert_int_equal(stat("/usr", &st), 0);
+	assert_true(stamp.dev == st.st_dev && stamp.ino == st.st_ino && stamp.size == st.st_size);
 	for (unsigned i = 0; i < 9; i++) {
 		other_stamp = stamp;
 		other_stamp.dev += i == 0;
