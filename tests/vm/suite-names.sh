@@ -11,6 +11,6 @@ rm -f /etc/resolv.conf
 echo "nameserver 127.0.0.1" > /etc/resolv.conf
 echo "hosts: files dns" > /etc/nsswitch.conf
 LD_LIBRARY_PATH=$LIBRARY tap names 100 "${PROGRAMS}names"
-[ -z "$LIBRARY" ] || LD_LIBRARY_PATH=$LIBRARY tap names 60 "$TESTS/examples.sh" "$LIBRARY/../examples"
+[ -z "$LIBRARY" ] || LD_LIBRARY_PATH=$LIBRARY tap names 300 "$TESTS/examples.sh" "$LIBRARY/../examples"
 [ -z "$LIBRARY" ] || LD_LIBRARY_PATH=$LIBRARY tap names 300 "$TESTS/ping.sh" "$LIBRARY/.."
 kill "$(cat /run/names.pid)"
