@@ -38,6 +38,7 @@ enum {
 	RCM_POLICY_ROWS = 64,		/* lines of a kind in gai.conf; a longer one is left to glibc */
 	RCM_HOSTS_BYTES_MAX = 16 << 20,	/* of a hosts file kept in memory; a larger one is left to glibc */
 	RCM_CONF_BYTES_MAX = 1 << 20,	/* of resolv.conf and the like; a larger one counts as one that can't be read */
+	RCM_LOOP_LOOK_MS = 1000,	/* how often it is looked for lost descriptors while names are under way */
 	RCM_LOOK_MS = 1000,		/* how long the host's files count as unchanged where inotify(7) can't tell */
 	RCM_WATCH_IDLE_MS = 10000,	/* how long they are watched after the last name */
 	RCM_LOOK_WAIT_MS = 100,		/* how long a name waits for a look at files that were read before */

@@ -37,13 +37,26 @@ static unsigned workers_live_locked(struct rcm_workers *workers) RCM_REQUIRES(&w
 	return workers->threads - workers->stuck;
 }
 
-static void job_over_locked(struct rcm_workers *workers, struct rcm_job *job, int status) RCM_REQUIRES(&workers->lock)
+/* False: the loop can't be told. */
+static bool job_over_locked(struct rcm_workers *workers, struct rcm_job *job, int status) RCM_REQUIRES(&workers->lock)
 {
 	rcm_lock_assert_held(&workers->lock);
 	job->state = RCM_JOB_OVER;
 	job->status = status;
 	TAILQ_INSERT_TAIL(&workers->over, job, entry);
-	rcm_wake_ring(&workers->wake);
+	return rcm_wake_ring(&workers->wake);
+}
+
+/* The lock is taken under those that are taken here. */
+static void workers_lose_loop_locked(struct rcm_workers *workers) RCM_REQUIRES(&workers->lock)
+{
+	struct rcm_loop *loop = workers->wake.source.loop;
+
+	rcm_lock_assert_held(&workers->lock);
+	rcm_lock_release(&workers->lock);
+	if (loop && loop->lost)
+		loop->lost(loop);
+	rcm_lock_acquire(&workers->lock);
 }
 
 static void job_unqueue_locked(struct rcm_workers *workers, struct rcm_job *job) RCM_REQUIRES(&workers->lock)
@@ -66,7 +79,8 @@ static void job_run_locked(struct rcm_workers *workers, struct rcm_job *job) RCM
 	TAILQ_REMOVE(&workers->running, job, entry);
 	if (!job->dropped) {
 		workers->busy--;
-		job_over_locked(workers, job, 0);
+		if (!job_over_locked(workers, job, 0))
+			workers_lose_loop_locked(workers);
 		return;
 	}
 	workers->stuck--;
@@ -157,6 +171,7 @@ static int workers_feed_locked(struct rcm_workers *workers) RCM_REQUIRES(&worker
 	return workers_live_locked(workers) ? 0 : ret;
 }
 
+/* By the loop's thread, which sees for itself. */
 static void jobs_refuse_locked(struct rcm_workers *workers, int status) RCM_REQUIRES(&workers->lock)
 {
 	struct rcm_job *job;

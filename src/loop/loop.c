@@ -89,6 +89,11 @@ void rcm_source_remove(struct rcm_source *source)
 	source->loop = NULL;
 }
 
+static bool loop_has_witness(const struct rcm_loop *loop)
+{
+	return !loop->witness || rcm_fds_is_same(loop->witness->fd);
+}
+
 /* Nobody else has the witness in an epoll of theirs. To one of the program's it is added: it is taken out again. */
 bool rcm_loop_is_own(const struct rcm_loop *loop)
 {
@@ -96,7 +101,7 @@ bool rcm_loop_is_own(const struct rcm_loop *loop)
 
 	if (!loop->witness)
 		return true;
-	if (!rcm_fds_is_same(loop->witness->fd))
+	if (!loop_has_witness(loop))
 		return false;
 	if (epoll_ctl(loop->epfd, EPOLL_CTL_ADD, loop->witness->fd, &none))
 		return errno == EEXIST;
@@ -119,8 +124,11 @@ int rcm_loop_turn(struct rcm_loop *loop, int max_wait_ms)
 	ret = n < 0 && errno != EINTR ? rcm_errno() : 0;
 	if (loop->after_wait)
 		loop->after_wait(loop);
-	if (ret || loop->epfd < 0)
-		return ret ? ret : -EBADF;
+	/* It may have waited by the program's, closed and made anew right before: what is told there are no sources. */
+	if (!ret && (loop->epfd < 0 || (n > 0 && !loop_has_witness(loop))))
+		ret = -EBADF;
+	if (ret)
+		return ret;
 	loop->now = rcm_clock_now();
 	for (int i = 0; i < n; i++)
 		batch[i] = events[i].data.ptr;

@@ -40,6 +40,10 @@ struct rcm_loop {
 	/* Called, where set, right before and right after the wait: the owner lets go of what others want meanwhile. */
 	void (*before_wait)(struct rcm_loop *loop);
 	void (*after_wait)(struct rcm_loop *loop);
+
+	/* Called, where set, by a thread that has something for the loop and finds its descriptors closed: who sleeps
+	 * in the wait may do so for ever. No lock held. */
+	void (*lost)(struct rcm_loop *loop);
 };
 
 /* 0 or -errno, also where this process may not wait by it. */

@@ -203,7 +203,7 @@ static void lost_end(struct rcm_engine *engine, struct rcm_errands *ret_late)
 }
 
 /*
- * By the thread that finds it, the engine's or one that posts: the engine's may sleep for ever by a descriptor that
+ * By the thread that finds it, the engine's, a worker or one that posts: the engine's may sleep by a descriptor that
  * nobody can reach any more. That one gives up where it wakes once more (epfd). What the engine had open isn't closed,
  * nor what it had in use freed: numbers may be the program's by now, and threads be on their way through.
  */
@@ -238,6 +238,19 @@ static void resolver_lost(struct rcm_engine *engine)
 		rcm_resolver_start(&engine);
 }
 
+static void resolver_loop_lost(struct rcm_loop *loop)
+{
+	resolver_lost(rcm_container(loop, struct rcm_engine, loop));
+}
+
+/* A wake-up may have been lost with the descriptors, and while all wait for what is under way nobody finds that. */
+static int resolver_wait_ms(struct rcm_engine *engine)
+{
+	bool any = rcm_flight_count(engine) || !TAILQ_EMPTY(&engine->reading) || !TAILQ_EMPTY(&engine->naming);
+
+	return any ? RCM_LOOP_LOOK_MS : -1;
+}
+
 static void *resolver_run(void *arg)
 {
 	struct rcm_engine *engine = arg;
@@ -250,7 +263,7 @@ static void *resolver_run(void *arg)
 	for (;;) {
 		more = box_serve(engine);
 		levels_show(engine);
-		ret = rcm_loop_turn(&engine->loop, more ? 0 : -1);
+		ret = rcm_loop_turn(&engine->loop, more ? 0 : resolver_wait_ms(engine));
 		if (ret)
 			break;
 		ended_deliver(engine);
@@ -278,6 +291,7 @@ static int loop_start(struct rcm_engine *engine)
 	rcm_ports_init(engine);
 	engine->loop.before_wait = gate_leave;
 	engine->loop.after_wait = gate_enter;
+	engine->loop.lost = resolver_loop_lost;
 	atomic_store_explicit(&engine->asleep, false, memory_order_relaxed);
 	engine->lose = resolver_lost;
 	atomic_store(&engine->waits, false);

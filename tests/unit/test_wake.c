@@ -150,6 +150,33 @@ static void test_wake_whose_descriptors_are_the_programs_loop_by_now_leaves_that
 	close(member);
 }
 
+static int its_member;
+
+static void replace_loop(struct rcm_loop *its)
+{
+	struct epoll_event watched = { .events = EPOLLIN, .data.u64 = 77 };
+	int own = epoll_create1(EPOLL_CLOEXEC);
+
+	its_member = eventfd(1, EFD_CLOEXEC);
+	assert_int_equal(epoll_ctl(own, EPOLL_CTL_ADD, its_member, &watched), 0);
+	assert_int_equal(dup2(own, its->epfd), its->epfd);
+	close(own);
+	close(wake.source.fd);
+}
+
+/* What is told there is no source of the loop's. */
+static void test_wake_whose_loop_is_the_programs_by_the_time_that_it_waits_serves_nothing(void **state)
+{
+	(void)state;
+	assert_int_equal(rcm_loop_init(&loop), 0);
+	assert_int_equal(rcm_wake_init(&loop, &wake, count), 0);
+	loop.witness = &wake.source;
+	loop.before_wait = replace_loop;
+	assert_int_equal(rcm_loop_turn(&loop, -1), -EBADF);
+	close(its_member);
+	rcm_loop_done(&loop);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -157,6 +184,7 @@ int main(void)
 		cmocka_unit_test(test_wake_each_ring_after_a_turn_serves_again),
 		cmocka_unit_test(test_wake_rung_while_it_is_served_is_served_again),
 		cmocka_unit_test(test_wake_whose_descriptors_were_closed_says_so_and_writes_to_nobodys_file),
+		cmocka_unit_test(test_wake_whose_loop_is_the_programs_by_the_time_that_it_waits_serves_nothing),
 		cmocka_unit_test(test_wake_whose_descriptors_are_the_programs_loop_by_now_leaves_that_as_it_is),
 	};
 
