@@ -9,11 +9,13 @@
  *   binds     create, bind and destroy
  *   resolves  create, resolve an address, get, ack and destroy
  *   syncs     a connection between two synchronous ids, from rdma_create_id() to rdma_destroy_id()
+ *   asyncs    the same between two ids of one channel, by one thread's events, with rdma_disconnect() of both
  * Or vm_micro descriptors 0: how many descriptors a synchronous id that is connected takes.
  */
 #include <arpa/inet.h>
 #include <dirent.h>
 #include <dlfcn.h>
+#include <errno.h>
 #include <pthread.h>
 #include <rdma/rdma_cma.h>
 #include <stdio.h>
@@ -204,6 +206,96 @@ static void one_sync(void)
 	destroy(connect_sync());
 }
 
+/* ---- Asynchronous ids ---- */
+
+/* Both ends are served by one thread: nothing hangs on who of two comes first. */
+static struct pair {
+	struct rdma_cm_id *client, *server;
+	int established, disconnected;
+} pair;
+
+static void listen_async(void)
+{
+	near.sin_port = htons(7200);
+	listener = create();
+	if (rdma_bind_addr(listener, (struct sockaddr *)&near) || rdma_listen(listener, 64))
+		die("rdma_listen");
+}
+
+static int accept_async(struct rdma_cm_id *id)
+{
+	static uint32_t number = 0x2000;
+	struct rdma_conn_param param = param_of(number++);
+
+	pair.server = id;
+	return rdma_accept(id, &param);
+}
+
+static int connect_async(void)
+{
+	static uint32_t number = 0x8000;
+	struct rdma_conn_param param = param_of(number++);
+
+	return rdma_connect(pair.client, &param);
+}
+
+/* Once both ends know. */
+static int disconnect_async(void)
+{
+	return ++pair.established == 2 ? rdma_disconnect(pair.client) : 0;
+}
+
+static int step_async(struct rdma_cm_id *id, enum rdma_cm_event_type type)
+{
+	switch (type) {
+	case RDMA_CM_EVENT_ADDR_RESOLVED:
+		return rdma_resolve_route(id, 2000);
+	case RDMA_CM_EVENT_ROUTE_RESOLVED:
+		return connect_async();
+	case RDMA_CM_EVENT_CONNECT_REQUEST:
+		return accept_async(id);
+	case RDMA_CM_EVENT_CONNECT_RESPONSE:
+		return rdma_establish(id) ? -1 : disconnect_async();
+	case RDMA_CM_EVENT_ESTABLISHED:
+		return disconnect_async();
+	case RDMA_CM_EVENT_DISCONNECTED:
+		pair.disconnected++;
+		return id == pair.server ? rdma_disconnect(id) : 0;
+	default:
+		errno = EPROTO;
+		return -1;
+	}
+}
+
+static void take_step(void)
+{
+	enum rdma_cm_event_type type;
+	struct rdma_cm_event *event;
+	struct rdma_cm_id *id;
+
+	if (rdma_get_cm_event(channel, &event))
+		die("rdma_get_cm_event");
+	id = event->id;
+	type = event->event;
+	rdma_ack_cm_event(event);
+	/* The end of what an earlier pair was. */
+	if (type != RDMA_CM_EVENT_TIMEWAIT_EXIT && step_async(id, type))
+		die(rdma_event_str(type));
+}
+
+static void one_async(void)
+{
+	if (!listener)
+		listen_async();
+	pair = (struct pair){ .client = create() };
+	if (rdma_resolve_addr(pair.client, NULL, (struct sockaddr *)&near, 2000))
+		die("rdma_resolve_addr");
+	while (pair.disconnected < 2)
+		take_step();
+	destroy(pair.client);
+	destroy(pair.server);
+}
+
 static int count_descriptors(void)
 {
 	DIR *folder = opendir("/proc/self/fd");
@@ -233,7 +325,7 @@ static const struct work {
 	void (*run)(void);
 } works[] = {
 	{"ids", one_id}, {"events", one_event}, {"used", one_used}, {"bursts", one_of_burst}, {"binds", one_bind},
-	{"resolves", one_resolve}, {"syncs", one_sync},
+	{"resolves", one_resolve}, {"syncs", one_sync}, {"asyncs", one_async},
 };
 
 static double rate(void (*run)(void), double seconds)

@@ -55,7 +55,7 @@ rounds=(1 2 3 4 5 6 7)
 [ -z "$COUNTED" ] || rounds=(1)
 for round in "${rounds[@]}"; do
 	for library in rai system peer; do
-		for what in ids events used bursts binds resolves syncs descriptors; do
+		for what in ids events used bursts binds resolves syncs asyncs descriptors; do
 			bench_one $what $library bench_micro $what $library
 		done
 		# Debian's cmtime doesn't get through on the newest library in this guest: it would only wait.
