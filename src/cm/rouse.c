@@ -2,6 +2,7 @@
 /* Waking the threads of this process that wait on a bare descriptor. */
 #include "cm/rouse.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/queue.h>
@@ -39,10 +40,16 @@ static bool round_show(const struct rcm_round *round, bool up)
 	return rcm_fds_is_same(round->due_fd) && !round_control(round, EPOLL_CTL_MOD, up ? EPOLLOUT : 0);
 }
 
-/* Of one that is present. */
+/* Changes nothing, as others may be ending the round meanwhile. An epoll descriptor of the program's by that number has
+ * due_fd for a moment, and no event of it. */
 static bool round_is_own(const struct rcm_round *round)
 {
-	return round_show(round, false);
+	if (!rcm_fds_is_same(round->due_fd))
+		return false;
+	if (round_control(round, EPOLL_CTL_ADD, 0))
+		return errno == EEXIST;
+	round_control(round, EPOLL_CTL_DEL, 0);
+	return false;
 }
 
 static struct rcm_round *round_open(void)
@@ -89,16 +96,26 @@ static void rouse_lose_locked(void) RCM_REQUIRES(lock)
 	losses++;
 }
 
-/* The program may have closed its descriptors, one or all, and have others by their numbers. */
-static void rouse_be_present_locked(void) RCM_REQUIRES(lock)
+/* The program has closed its descriptors, one or all, and has others by their numbers; another wait may have told. */
+static void rouse_renounce_locked(const struct rcm_round *lost) RCM_REQUIRES(lock)
 {
 	rcm_lock_assert_held(&lock);
-	if (!present)
-		rouse_begin_round_locked();
-	if (!present || round_is_own(present))
+	if (lost != present)
 		return;
 	rcm_fds_doubt();
 	rouse_lose_locked();
+}
+
+/* One that begins may have been spare for long. */
+static void rouse_be_present_locked(void) RCM_REQUIRES(lock)
+{
+	rcm_lock_assert_held(&lock);
+	if (present)
+		return;
+	rouse_begin_round_locked();
+	if (!present || round_is_own(present))
+		return;
+	rouse_renounce_locked(present);
 	rouse_begin_round_locked();
 }
 
@@ -116,22 +133,35 @@ static void rouse_leave_locked(struct rcm_rouse *rouse) RCM_REQUIRES(lock)
 		free(round);
 }
 
+/* lost: a round that has no descriptor any more; NULL: none. */
+static bool rouse_enter_locked(struct rcm_rouse *rouse, const struct rcm_round *lost) RCM_REQUIRES(lock)
+{
+	rcm_lock_assert_held(&lock);
+	if (lost)
+		rouse_renounce_locked(lost);
+	rouse_be_present_locked();
+	if (rouse->round == present)
+		return false;
+	rouse_leave_locked(rouse);
+	rouse->round = present;
+	if (present)
+		present->waits++;
+	return present;
+}
+
+/* Whether the descriptor is the library's takes a system call: not for who looks once more before it waits, nor under
+ * the lock, which all that wait pass. */
 bool rcm_rouse_join(struct rcm_rouse *rouse)
 {
-	bool joined = false;
+	const struct rcm_round *lost = NULL;
+	bool joined;
 
-	rcm_lock_acquire(&lock);
-	/* Whether the descriptor is the library's takes a system call: not for who comes once more before it waits. */
-	if (!present || rouse->round == present)
-		rouse_be_present_locked();
-	if (rouse->round != present) {
-		rouse_leave_locked(rouse);
-		rouse->round = present;
-		joined = present;
-	}
-	if (joined)
-		present->waits++;
-	rcm_lock_release(&lock);
+	do {
+		rcm_lock_acquire(&lock);
+		joined = rouse_enter_locked(rouse, lost);
+		rcm_lock_release(&lock);
+		lost = rouse->round;
+	} while (!joined && lost && !round_is_own(lost));
 	return joined;
 }
 

@@ -94,7 +94,8 @@ static int wait_readable(struct wait *wait)
 	struct pollfd on[] = { { .fd = channel->pub.fd, .events = POLLIN }, { .fd = -1, .events = POLLIN } };
 	int timeout_ms = -1, ret;
 
-	if (channel->for_sync) {
+	/* What covers it shows to all that wait on it. */
+	if (channel->bare) {
 		if (rcm_rouse_join(&wait->rouse))
 			return 0;
 		on[1].fd = rcm_rouse_fd(&wait->rouse);
@@ -265,7 +266,7 @@ int rcm_channel_get_of(struct rcm_channel *channel, uint32_t types, struct rcm_e
 	struct wait wait = wait_for(channel, types, PTHREAD_CANCEL_DISABLE);
 
 	/* A call's event is hardly ever there yet: joined before the first look, it needs no second one. */
-	if (channel->for_sync)
+	if (channel->bare)
 		rcm_rouse_join(&wait.rouse);
 	return wait_get(&wait, wait_due, wait_take(&wait, ret_event), ret_event);
 }
