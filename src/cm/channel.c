@@ -164,12 +164,12 @@ int rcm_channel_cover(struct rcm_channel *channel)
 }
 
 /* Where no descriptor is left to cover it, what is queued is found by reading alone. */
-void rcm_channel_show_locked(struct rcm_channel *channel)
+void rcm_channel_turn_locked(struct rcm_channel *channel)
 {
 	bool due = !TAILQ_EMPTY(&channel->queue);
 
 	rcm_lock_assert_held(&channel->lock);
-	if (due == channel->readiness.shown || channel->shared || channel->closing)
+	if (channel->shared || channel->closing)
 		return;
 	if (channel->bare && (!due || channel->own_awaited || channel_cover_locked(channel)))
 		return;

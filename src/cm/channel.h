@@ -104,9 +104,18 @@ bool rcm_channel_withdraw_one(struct rcm_channel *channel, struct rcm_event *eve
 /* Ends a use of its descriptors without its lock, a wait say, that counts in users. */
 void rcm_channel_leave_locked(struct rcm_channel *channel) RCM_REQUIRES(channel->lock);
 
-/* An event out of the queue that it is in, and to a queue's end; the descriptor as the queue wants it; looking at the
- * kernel's descriptor again, MIGRATE_ID waking nobody. */
+/* The descriptor as the queue wants it; the first turns it, and is for the second alone. */
+void rcm_channel_turn_locked(struct rcm_channel *channel) RCM_REQUIRES(channel->lock);
+
+static inline void rcm_channel_show_locked(struct rcm_channel *channel) RCM_REQUIRES(channel->lock)
+{
+	rcm_lock_assert_held(&channel->lock);
+	if (TAILQ_EMPTY(&channel->queue) == channel->readiness.shown)
+		rcm_channel_turn_locked(channel);
+}
+
+/* An event out of the queue that it is in, and to a queue's end; looking at the kernel's descriptor again, MIGRATE_ID
+ * waking nobody. */
 void rcm_channel_unlink_locked(struct rcm_channel *channel, struct rcm_event *event) RCM_REQUIRES(channel->lock);
 void rcm_channel_append_locked(struct rcm_channel *channel, struct rcm_event *event) RCM_REQUIRES(channel->lock);
-void rcm_channel_show_locked(struct rcm_channel *channel) RCM_REQUIRES(channel->lock);
 void rcm_channel_look_again_locked(struct rcm_channel *channel) RCM_REQUIRES(channel->lock);
