@@ -67,7 +67,7 @@ int rdma_destroy_id(struct rdma_cm_id *id)
 {
 	struct rcm_door door = rcm_door_enter_to_end(id);
 
-	return rcm_door_leave(&door, door.id ? rcm_id_destroy(door.id) : -EINVAL);
+	return rcm_door_leave(&door, door.id ? rcm_id_destroy_held(door.id) : -EINVAL);
 }
 
 int rdma_migrate_id(struct rdma_cm_id *id, struct rdma_event_channel *channel)

@@ -11,7 +11,6 @@
 #include "cm/mcast.h"
 #include "cm/roll.h"
 #include "cm/service.h"
-#include "cm/table.h"
 
 /* Taken by a fork, too: no child finds a channel half adopted. */
 static struct rcm_lock lock = RCM_LOCK_INIT;
@@ -36,7 +35,7 @@ static void id_visit(struct rcm_id *id)
 
 static void adopt_enter_locked(void) RCM_REQUIRES(lock)
 {
-	struct rcm_id *id;
+	struct rcm_entry *entry;
 	uint32_t number = 0;
 
 	rcm_lock_assert_held(&lock);
@@ -44,8 +43,8 @@ static void adopt_enter_locked(void) RCM_REQUIRES(lock)
 		return;
 	rcm_engine_leave_parent();
 	rcm_roll_visit(channel_visit);
-	while ((id = rcm_table_next(&number)))
-		id_visit(id);
+	while ((entry = rcm_table_next(&number)))
+		id_visit(rcm_container(entry, struct rcm_id, entry));
 	rcm_lookups_drop();
 	atomic_store(&entered, rcm_fork_generation);
 }

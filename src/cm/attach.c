@@ -30,6 +30,7 @@ static void attach_set_device(struct rcm_id *id, struct rcm_device *device)
 	rcm_lock_acquire(&id->queues);
 	rcm_lock_acquire(&id->lock);
 	if (!id->device && !id->dead) {
+		id->laden = true;
 		id->device = device;
 		id->pub.verbs = device->verbs;
 		if (!id->pub.pd)
@@ -152,6 +153,7 @@ static void attach_set_paths(struct rcm_id *id, struct ibv_sa_path_rec *paths, i
 	/* Whoever destroys it has freed what it had, or is about to. */
 	if (!id->dead) {
 		unused = id->pub.route.path_rec;
+		id->laden = true;
 		id->pub.route.path_rec = paths;
 		id->pub.route.num_paths = count;
 	}

@@ -91,7 +91,7 @@ static int conn_complete_accept(struct rcm_id *id, struct rdma_conn_param *param
 
 static int conn_send_accept(struct rcm_id *id, const struct rdma_conn_param *param, struct rcm_ucma_ece ece)
 {
-	return rcm_kernel_give(id, rcm_ucma_accept, id->uid, param, ece);
+	return rcm_kernel_give(id, rcm_ucma_accept, id->entry.uid, param, ece);
 }
 
 /* What fails before the QP is connected leaves it to whatever it is connected to. */

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/container.h"
 #include "base/fork.h"
 #include "base/log.h"
 #include "base/zalloc.h"
-#include "cm/table.h"
 #include "resolve/accept.h"
 #include "resolve/resolve.h"
 
@@ -23,13 +23,24 @@ struct rcm_id *rcm_id_alloc(struct rcm_channel *channel, enum rdma_port_space ps
 	id->pub.qp_type = qp_type;
 	id->pub.channel = &channel->pub;
 	id->channel = channel;
-	atomic_init(&id->refs, 1);
+	atomic_init(&id->entry.refs, 1);
 	rcm_lock_init(&id->lock);
 	rcm_lock_init(&id->queues);
 	id->changed = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
 	TAILQ_INIT(&id->undelivered);
 	id->options = (struct rcm_options){ .deadline_ms = RCM_DEADLINE_DEFAULT, .source = RCM_DNS_CONFIGURED };
 	return id;
+}
+
+struct rcm_id *rcm_id_find(uint64_t uid)
+{
+	struct rcm_entry *entry = rcm_table_find(uid);
+	struct rcm_id *id = entry ? rcm_container(entry, struct rcm_id, entry) : NULL;
+
+	if (!id || !rcm_id_is_dead(id))
+		return id;
+	rcm_id_put(id);
+	return NULL;
 }
 
 static void id_free_spares(struct rcm_id *id)
@@ -45,7 +56,7 @@ static void id_free_spares(struct rcm_id *id)
 void rcm_id_free(struct rcm_id *id) RCM_UNCHECKED
 {
 	/* First: a fork's child goes through what is in the table. */
-	rcm_table_remove(id->uid);
+	rcm_table_remove(id->entry.uid);
 	id_free_spares(id);
 	rcm_answer_put(id->found.answer);
 	rcm_accept_put(id->options.accept);

@@ -10,6 +10,7 @@
 #include "addr/hints.h"
 #include "base/lock.h"
 #include "cm/channel.h"
+#include "cm/table.h"
 #include "resolve/resolve.h"
 #include "sa/sa.h"
 
@@ -63,7 +64,8 @@ struct rcm_conn {
 
 struct rcm_id {
 	struct rdma_cm_id pub;			/* first: the application's pointer */
-	atomic_uint refs;			/* the application's; one of each event, lookup and call under way */
+	/* In the table (cm/table.h). References: the application's; one of each event, lookup and call under way. */
+	struct rcm_entry entry;
 
 	/*
 	 * Taken and not acked, during the id's present stay on a channel and during the one before, which a migration
@@ -79,8 +81,9 @@ struct rcm_id {
 	_Atomic(struct rcm_event *) spare;	/* memory of USER events, for later ones (user.c) */
 	atomic_uint spares;			/* about how many they are */
 	struct rcm_event_list undelivered;	/* under the lock of channel */
-	atomic_bool dead;			/* being destroyed: nothing is queued for it any more; set under lock */
+	atomic_bool dead;			/* being destroyed: nothing is queued for it any more */
 	atomic_bool sync;			/* channel is its own: calls wait for their outcome; set under lock */
+	atomic_bool laden;			/* it has, or had, a device, paths or a group; set under lock */
 	LIST_ENTRY(rcm_id) rest;		/* channel's resting; with rests under its lock */
 	bool rests;
 	uint8_t stay;				/* 0 or 1 by turns; changed under lock and channel's, read under one */
@@ -111,8 +114,6 @@ struct rcm_id {
 	bool has_handle RCM_GUARDED_BY(lock);	/* it has, or had, a kernel's id (kernel.c) */
 	uint32_t handle RCM_GUARDED_BY(lock);	/* of that */
 	bool migrating RCM_GUARDED_BY(lock);	/* moved, and waits for what is left of the stay before */
-
-	uint64_t uid;				/* in the table (cm/table.h); constant once the id is handed out */
 };
 
 static inline struct rcm_id *rcm_id_of(struct rdma_cm_id *id)
@@ -120,19 +121,23 @@ static inline struct rcm_id *rcm_id_of(struct rdma_cm_id *id)
 	return (struct rcm_id *)(void *)id;
 }
 
-/* References. A public call takes one while it runs, so that it ends well where another thread destroys the id. */
+/* References. A public call takes one while it runs, so that it ends well where another thread destroys the id. Who
+ * looks whether it is dead after that is not missed by who destroys it: both are sequentially consistent. */
 static inline struct rcm_id *rcm_id_ref(struct rcm_id *id)
 {
-	atomic_fetch_add_explicit(&id->refs, 1, memory_order_relaxed);
+	atomic_fetch_add(&id->entry.refs, 1);
 	return id;
 }
+
+/* The id of a uid in a kernel event, with a reference; NULL: it is gone, or dead. Any thread. */
+struct rcm_id *rcm_id_find(uint64_t uid);
 
 void rcm_id_free(struct rcm_id *id);		/* by the next alone */
 
 /* NULL: nothing. */
 static inline void rcm_id_put(struct rcm_id *id)
 {
-	if (id && atomic_fetch_sub(&id->refs, 1) == 1)
+	if (id && atomic_fetch_sub(&id->entry.refs, 1) == 1)
 		rcm_id_free(id);
 }
 

@@ -22,7 +22,7 @@ int rcm_kernel_create(struct rcm_id *id) RCM_UNCHECKED
 
 	if (ucma->fd < 0)
 		return 0;
-	ret = rcm_ucma_create_id(ucma, id->uid, id->pub.ps, id->pub.qp_type, &handle);
+	ret = rcm_ucma_create_id(ucma, id->entry.uid, id->pub.ps, id->pub.qp_type, &handle);
 	if (!ret)
 		kernel_set_handle(id, handle);
 	return ret;
@@ -185,7 +185,7 @@ int rcm_kernel_renew(struct rcm_id *id)
 	uint32_t handle;
 
 	while (!try.ret && !placed && kernel_begin(&try)) {
-		try.ret = rcm_ucma_create_id(try.ucma, id->uid, id->pub.ps, id->pub.qp_type, &handle);
+		try.ret = rcm_ucma_create_id(try.ucma, id->entry.uid, id->pub.ps, id->pub.qp_type, &handle);
 		placed = !try.ret && kernel_replace(id, &try, handle);
 		if (!try.ret && !placed)
 			rcm_kernel_destroy(try.channel, handle);

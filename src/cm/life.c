@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "addr/sockaddr.h"
+#include "base/fork.h"
 #include "cm/attach.h"
 #include "cm/id.h"
 #include "cm/kernel.h"
@@ -15,7 +16,6 @@
 #include "cm/mcast.h"
 #include "cm/service.h"
 #include "cm/sync.h"
-#include "cm/table.h"
 #include "cm/wait.h"
 
 static bool life_knows_port_space(enum rdma_port_space ps)
@@ -30,7 +30,7 @@ static struct rcm_id *life_alloc_on(struct rcm_channel *channel, enum rdma_port_
 	if (!id)
 		return NULL;
 	rcm_channel_ref(channel);
-	if (!rcm_table_add(id, &id->uid))
+	if (!rcm_table_enter(&id->entry))
 		return id;
 	rcm_id_put(id);
 	return NULL;
@@ -123,23 +123,18 @@ static struct life_end life_end_locked(struct rcm_id *id) RCM_REQUIRES(id->lock)
 	};
 }
 
-/* False: it was dead before. */
-static bool life_begin_end(struct rcm_id *id, struct life_end *ret_end)
+static struct life_end life_begin_end(struct rcm_id *id)
 {
-	bool was_dead;
+	struct life_end end;
 
 	rcm_lock_acquire(&id->lock);
-	was_dead = id->dead;
-	if (!was_dead) {
-		id->dead = true;
-		*ret_end = life_end_locked(id);
-		id->pub.event = NULL;
-		/* A migration that waits for another is off. */
-		if (id->migrating)
-			pthread_cond_broadcast(&id->changed);
-	}
+	end = life_end_locked(id);
+	id->pub.event = NULL;
+	/* A migration that waits for another is off. */
+	if (id->migrating)
+		pthread_cond_broadcast(&id->changed);
 	rcm_lock_release(&id->lock);
-	return !was_dead;
+	return end;
 }
 
 /* The kernel's id, then what was read for it: what is read from then on is for nobody, as the id is dead. */
@@ -185,22 +180,59 @@ static bool life_end_is_brief(const struct life_end *end)
 	return !end->sync && !end->asks && !end->serves && !end->joins && !end->attached && !end->event;
 }
 
-int rcm_id_destroy(struct rcm_id *id)
+/* Apart, so that the other way saves no registers for it. */
+__attribute__((noinline))
+static void life_end_with_all(struct rcm_id *id)
 {
-	struct life_end end;
+	struct life_end end = life_begin_end(id);
 	int cancel;
 
-	if (!life_begin_end(id, &end))
-		return -EINVAL;
 	if (life_end_is_brief(&end)) {
 		life_end(id, &end);
-	} else {
-		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-		life_end(id, &end);
-		pthread_setcancelstate(cancel, NULL);
+		return;
 	}
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	life_end(id, &end);
+	pthread_setcancelstate(cancel, NULL);
+}
+
+/*
+ * It has nothing but its kernel's id, and nobody else has it: events, resolutions and calls under way have a reference
+ * each, and who takes one from now on sees that it is dead, and leaves it alone.
+ */
+static bool life_is_alone(const struct rcm_id *id, unsigned refs)
+{
+	return atomic_load(&id->entry.refs) == refs && !id->laden && !id->sync && !rcm_fork_generation;
+}
+
+/* Without its lock, as nobody changes it. */
+static void life_end_alone(struct rcm_id *id) RCM_UNCHECKED
+{
+	if (id->has_handle)
+		rcm_kernel_destroy(id->channel, id->handle);
+}
+
+/* refs: the application's and the caller's. */
+static inline int life_destroy(struct rcm_id *id, unsigned refs)
+{
+	if (atomic_exchange(&id->dead, true))
+		return -EINVAL;
+	if (life_is_alone(id, refs))
+		life_end_alone(id);
+	else
+		life_end_with_all(id);
 	rcm_id_put(id);
 	return 0;
+}
+
+int rcm_id_destroy(struct rcm_id *id)
+{
+	return life_destroy(id, 1);
+}
+
+int rcm_id_destroy_held(struct rcm_id *id)
+{
+	return life_destroy(id, 2);
 }
 
 static int life_bind_in_kernel(struct rcm_id *id, const union rcm_sockaddr *addr)

@@ -26,5 +26,8 @@ int rcm_id_new_of_handle(struct rcm_channel *channel, uint32_t handle, struct rc
  */
 int rcm_id_destroy(struct rcm_id *id);
 
+/* The same by a caller that has a reference of its own beside the application's. */
+int rcm_id_destroy_held(struct rcm_id *id);
+
 /* rdma_bind_addr(). */
 int rcm_id_bind(struct rcm_id *id, const struct sockaddr *addr);

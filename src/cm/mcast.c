@@ -49,7 +49,7 @@ static int mcast_new(struct rcm_id *id, const struct sockaddr *addr, struct rcm_
 
 	if (!mcast)
 		return -ENOMEM;
-	ret = rcm_sockaddr_copy(&mcast->addr, addr, 0) ? rcm_table_add(id, &mcast->uid) : -EINVAL;
+	ret = rcm_sockaddr_copy(&mcast->addr, addr, 0) ? rcm_table_add(&id->entry, &mcast->uid) : -EINVAL;
 	if (ret)
 		free(mcast);
 	else
@@ -94,6 +94,7 @@ static int mcast_start_join(struct rcm_id *id, const struct sockaddr *addr, uint
 	uid = mcast->uid;
 	/* Before the command: the event may come before it returns. */
 	rcm_lock_acquire(&id->lock);
+	id->laden = true;
 	LIST_INSERT_HEAD(&id->mcasts, mcast, link);
 	rcm_lock_release(&id->lock);
 	ret = rcm_kernel_give(id, rcm_ucma_join_mcast, uid, &mcast->addr.sa,

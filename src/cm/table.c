@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* From a uid to its id: an array of slots; a uid is the slot's generation above its number. */
+/* From a uid to what it is for: an array of slots; a uid is the slot's generation above its number. */
 #include "cm/table.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "base/fork.h"
 #include "base/lock.h"
-#include "cm/id.h"
 
 struct slot {
-	struct rcm_id *id;		/* NULL: free */
+	struct rcm_entry *entry;	/* NULL: free */
 	uint32_t generation;		/* of the present or next entry; starts at 1, so no uid is 0 */
 	uint32_t next_free;		/* number + 1 of the next free slot, 0: none */
 };
@@ -46,10 +46,10 @@ static struct slot *slot_of_locked(uint64_t uid) RCM_REQUIRES(lock)
 	struct slot *slot = number < slot_count ? &slots[number] : NULL;
 
 	rcm_lock_assert_held(&lock);
-	return slot && slot->id && slot->generation == uid >> 32 ? slot : NULL;
+	return slot && slot->entry && slot->generation == uid >> 32 ? slot : NULL;
 }
 
-int rcm_table_add(struct rcm_id *id, uint64_t *ret_uid)
+int rcm_table_add(struct rcm_entry *entry, uint64_t *ret_uid)
 {
 	struct slot *slot;
 	int ret = 0;
@@ -61,23 +61,38 @@ int rcm_table_add(struct rcm_id *id, uint64_t *ret_uid)
 		slot = &slots[first_free - 1];
 		*ret_uid = (uint64_t)slot->generation << 32 | (first_free - 1);
 		first_free = slot->next_free;
-		slot->id = id;
+		slot->entry = entry;
 	}
 	rcm_lock_release(&lock);
 	return ret;
 }
 
-struct rcm_id *rcm_table_find(uint64_t uid)
+int rcm_table_enter(struct rcm_entry *entry)
 {
-	struct rcm_id *id = NULL;
+	return rcm_table_add(entry, &entry->uid);
+}
+
+/* False: its memory is about to go. */
+static bool entry_ref(struct rcm_entry *entry)
+{
+	unsigned refs = atomic_load(&entry->refs);
+
+	while (refs && !atomic_compare_exchange_weak(&entry->refs, &refs, refs + 1))
+		;
+	return refs;
+}
+
+struct rcm_entry *rcm_table_find(uint64_t uid)
+{
+	struct rcm_entry *entry = NULL;
 	struct slot *slot;
 
 	rcm_lock_acquire(&lock);
 	slot = slot_of_locked(uid);
-	if (slot && !rcm_id_is_dead(slot->id))
-		id = rcm_id_ref(slot->id);
+	if (slot && entry_ref(slot->entry))
+		entry = slot->entry;
 	rcm_lock_release(&lock);
-	return id;
+	return entry;
 }
 
 void rcm_table_remove(uint64_t uid)
@@ -87,7 +102,7 @@ void rcm_table_remove(uint64_t uid)
 	rcm_lock_acquire(&lock);
 	slot = slot_of_locked(uid);
 	if (slot) {
-		slot->id = NULL;
+		slot->entry = NULL;
 		slot->next_free = first_free;
 		/* A slot whose generations are used up is never used again: 2^32 later a uid must not come twice. */
 		if (++slot->generation)
@@ -96,20 +111,20 @@ void rcm_table_remove(uint64_t uid)
 	rcm_lock_release(&lock);
 }
 
-struct rcm_id *rcm_table_next(uint32_t *number)
+struct rcm_entry *rcm_table_next(uint32_t *number)
 {
-	struct rcm_id *id = NULL;
+	struct rcm_entry *entry = NULL;
 
 	rcm_lock_acquire(&lock);
-	while (!id && *number < slot_count) {
+	while (!entry && *number < slot_count) {
 		struct slot *slot = &slots[(*number)++];
 
 		/* A membership isn't its id's own entry. */
-		if (slot->id && slot->id->uid == ((uint64_t)slot->generation << 32 | (*number - 1)))
-			id = slot->id;
+		if (slot->entry && slot->entry->uid == ((uint64_t)slot->generation << 32 | (*number - 1)))
+			entry = slot->entry;
 	}
 	rcm_lock_release(&lock);
-	return id;
+	return entry;
 }
 
 __attribute__((constructor)) static void table_watch_forks(void)

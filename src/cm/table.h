@@ -1,27 +1,32 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* From the uid in a kernel event to the id it is for: by slot and generation, never by pointer. */
+/* From the uid in a kernel event to what it is for: by slot and generation, never by pointer. */
 #pragma once
 
+#include <stdatomic.h>
 #include <stdint.h>
 
-struct rcm_id;
+/* What the table knows of an id, which has it as a part. */
+struct rcm_entry {
+	atomic_uint refs;
+	uint64_t uid;				/* its own, from rcm_table_enter(); constant from then on */
+};
 
 /*
  * All ids of the process are in it, from their making until their memory goes: the child of a fork goes through those
  * that it has of its parent, also what another thread was destroying.
  *
- * Enters an id, giving it a uid that no earlier entry had and that is never 0. Holds no reference: what frees the id
- * removes it first. An id may be entered more than once (a multicast membership has a uid of its own).
- * 0 or -ENOMEM. Any thread.
+ * Enters an id, or gives it a further uid (a multicast membership has one of its own): one that nothing had before and
+ * that is never 0. Holds no reference: what frees the id removes all its uids first. 0 or -ENOMEM. Any thread.
  */
-int rcm_table_add(struct rcm_id *id, uint64_t *ret_uid);
+int rcm_table_enter(struct rcm_entry *entry);
+int rcm_table_add(struct rcm_entry *entry, uint64_t *ret_uid);
 
-/* The id of a uid with a reference for the caller, or NULL: it is gone, or dead. Any thread. */
-struct rcm_id *rcm_table_find(uint64_t uid);
+/* What a uid is for, with a reference for the caller, dead or not; NULL: it is gone, or about to go. Any thread. */
+struct rcm_entry *rcm_table_find(uint64_t uid);
 
 /* All ids, each once by its own uid, from *number 0 on: the next one, or NULL after the last. Nobody adds or removes
  * meanwhile. */
-struct rcm_id *rcm_table_next(uint32_t *number);
+struct rcm_entry *rcm_table_next(uint32_t *number);
 
 /* After this no rcm_table_find() gives it. 0 and unknown ones: nothing. Any thread. */
 void rcm_table_remove(uint64_t uid);

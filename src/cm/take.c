@@ -9,7 +9,6 @@
 
 #include "cm/handlers.h"
 #include "cm/id.h"
-#include "cm/table.h"
 
 /* Reads one kernel event into *spare, which is made where it is NULL: 0, -EAGAIN. */
 static int take_read(struct rcm_channel *channel, struct rcm_kernel_event **spare)
@@ -39,7 +38,7 @@ static void take_file_locked(struct rcm_channel *channel, struct rcm_kernel_even
 	*event = (struct rcm_event){
 		.pub = { .event = take_known_type(read->raw.type), .status = read->raw.status },
 		.ops = rcm_event_kernel_ops(read->raw.type),
-		.id = rcm_table_find(read->raw.uid),
+		.id = rcm_id_find(read->raw.uid),
 	};
 	if (event->id) {
 		event->pub.id = &event->id->pub;

@@ -218,7 +218,7 @@ static void test_channel_kernel_event_refused_by_its_handler_is_dropped(void **s
 /* F14: found by slot and generation; a uid of a destroyed id is nobody's, also when the slot is in use again. */
 static void test_channel_kernel_event_of_a_gone_id_is_dropped(void **state)
 {
-	struct rdma_ucm_event_resp stale = { .uid = id->uid ^ 1ULL << 40, .event = RDMA_CM_EVENT_ADDR_RESOLVED };
+	struct rdma_ucm_event_resp stale = { .uid = id->entry.uid ^ 1ULL << 40, .event = RDMA_CM_EVENT_ADDR_RESOLVED };
 
 	(void)state;
 	rcm_fake_ucma_event(channel->ucma.fd, &stale);
@@ -333,7 +333,7 @@ static void test_channel_closed_discards_what_is_queued(void **state)
 	assert_int_equal(rcm_id_new(second, NULL, RDMA_PS_TCP, IBV_QPT_RC, &mine), 0);
 	write_user(mine, 1);
 	rcm_channel_close(second);
-	assert_int_equal(atomic_load(&mine->refs), 1);
+	assert_int_equal(atomic_load(&mine->entry.refs), 1);
 	assert_int_equal(rcm_id_destroy(mine), 0);
 	rcm_channel_close(NULL);
 }

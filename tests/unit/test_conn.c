@@ -195,7 +195,7 @@ static void test_rejected_moves_qp_to_error_and_keeps_reason(void **state)
 {
 	struct rcm_id *id = rcm_world_id_with_qp(RDMA_PS_TCP);
 	struct rdma_ucm_event_resp raw = {
-		.uid = id->uid, .id = id->handle, .event = RDMA_CM_EVENT_REJECTED, .status = 28,
+		.uid = id->entry.uid, .id = id->handle, .event = RDMA_CM_EVENT_REJECTED, .status = 28,
 		.param.conn = { .private_data = "no", .private_data_len = 148 },
 	};
 	struct rdma_cm_event *event;
@@ -237,7 +237,7 @@ static void test_accept_without_parameters_answers_what_was_asked(void **state)
 	assert_int_equal(rcm_conn_accept(id, NULL), 0);
 	sent = rcm_world_last(rdma_ucm_accept);
 	assert_int_equal(sent.id, id->handle);
-	assert_true(sent.uid == id->uid);
+	assert_true(sent.uid == id->entry.uid);
 	assert_int_equal(sent.conn_param.valid, 1);
 	assert_int_equal(sent.conn_param.responder_resources, 3);
 	assert_int_equal(sent.conn_param.initiator_depth, 32);
@@ -400,7 +400,7 @@ static void test_event_of_datagrams_has_the_peers_address(void **state)
 {
 	struct rcm_id *id = rcm_world_id(RDMA_PS_UDP);
 	struct rdma_ucm_event_resp raw = {
-		.uid = id->uid, .id = id->handle, .event = RDMA_CM_EVENT_ESTABLISHED,
+		.uid = id->entry.uid, .id = id->handle, .event = RDMA_CM_EVENT_ESTABLISHED,
 		.param.ud = { .qp_num = 77, .qkey = RDMA_UDP_QKEY, .ah_attr.dlid = 5 },
 	};
 	struct rdma_cm_event *event;

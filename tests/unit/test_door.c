@@ -19,7 +19,7 @@ static unsigned most_refs;
 
 static void note_refs(uint32_t command)
 {
-	unsigned refs = atomic_load(&rcm_id_of(id)->refs);
+	unsigned refs = atomic_load(&rcm_id_of(id)->entry.refs);
 
 	(void)command;
 	if (refs > most_refs)
@@ -85,7 +85,7 @@ static void test_door_of_each_call_holds_a_reference_while_the_kernel_is_asked(v
 		rcm_fake_ucma_before(NULL);
 		if (ret || most_refs < 2)
 			fail_msg("%s: returns %d with %u references", calls[i].name, ret, most_refs);
-		assert_int_equal(atomic_load(&rcm_id_of(id)->refs), 1);
+		assert_int_equal(atomic_load(&rcm_id_of(id)->entry.refs), 1);
 		assert_int_equal(rdma_destroy_id(id), 0);
 	}
 }

@@ -29,7 +29,7 @@ static void test_remote_options_come_with_the_response(void **state)
 {
 	struct rcm_id *id = rcm_world_id(RDMA_PS_TCP);
 	struct rdma_ucm_event_resp raw = {
-		.uid = id->uid, .id = id->handle, .event = RDMA_CM_EVENT_CONNECT_RESPONSE, .ece = { 3, 4 },
+		.uid = id->entry.uid, .id = id->handle, .event = RDMA_CM_EVENT_CONNECT_RESPONSE, .ece = { 3, 4 },
 	};
 	struct ibv_ece ece = { 0 };
 
@@ -198,7 +198,7 @@ static unsigned answered_with(struct rcm_ucma_ece answer, enum rdma_cm_event_typ
 {
 	struct rcm_id *id = rcm_world_id_with_qp(RDMA_PS_TCP);
 	struct rdma_ucm_event_resp raw = {
-		.uid = id->uid, .id = id->handle, .event = RDMA_CM_EVENT_CONNECT_RESPONSE,
+		.uid = id->entry.uid, .id = id->handle, .event = RDMA_CM_EVENT_CONNECT_RESPONSE,
 		.ece = { answer.vendor_id, answer.attr_mod },
 	};
 	unsigned eces = rcm_fake_verbs_eces();

@@ -105,9 +105,9 @@ static void test_event_of_user_carries_what_was_given(void **state)
 	assert_true(event->pub.param.arg == UINT64_MAX - 1);
 	assert_ptr_equal(event->pub.id, &id->pub);
 	assert_null(event->pub.listen_id);
-	assert_int_equal(atomic_load(&id->refs), 2);
+	assert_int_equal(atomic_load(&id->entry.refs), 2);
 	rcm_event_discard(event);
-	assert_int_equal(atomic_load(&id->refs), 1);
+	assert_int_equal(atomic_load(&id->entry.refs), 1);
 }
 
 static void test_event_discarded_is_dropped_and_freed_once(void **state)
@@ -122,7 +122,7 @@ static void test_event_discarded_is_dropped_and_freed_once(void **state)
 	assert_true(TAILQ_EMPTY(&list));
 	assert_int_equal(drops, 2);
 	assert_int_equal(frees, 2);
-	assert_int_equal(atomic_load(&id->refs), 1);
+	assert_int_equal(atomic_load(&id->entry.refs), 1);
 }
 
 static void test_event_acked_is_freed_not_dropped(void **state)

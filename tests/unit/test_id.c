@@ -12,7 +12,6 @@
 
 #include "cm/heir.h"
 #include "cm/sync.h"
-#include "cm/table.h"
 #include "cm/wait.h"
 #include "fake_engine.h"
 #include "fake_ports.h"
@@ -118,7 +117,7 @@ static void test_id_in_kernel_is_created_and_destroyed_there(void **state)
 
 	assert_int_equal(rcm_id_new(channel, &handle, RDMA_PS_UDP, IBV_QPT_UD, &id), 0);
 	assert_ptr_equal(id->pub.context, &handle);
-	assert_true(id->uid != 0);
+	assert_true(id->entry.uid != 0);
 	assert_int_equal(rcm_id_destroy(id), 0);
 }
 
@@ -314,6 +313,20 @@ static void test_id_destroyed_waits_for_the_ack_of_what_was_taken(void **state)
 	assert_int_equal(rcm_id_new(channel, NULL, RDMA_PS_TCP, IBV_QPT_RC, &id), 0);
 }
 
+static void test_id_destroyed_while_referenced_is_found_by_no_uid(void **state)
+{
+	struct rcm_id *old = rcm_id_ref(id);
+
+	(void)state;
+	assert_ptr_equal(rcm_id_find(old->entry.uid), old);
+	rcm_id_put(old);
+	assert_int_equal(rcm_id_destroy(id), 0);
+	assert_null(rcm_id_find(old->entry.uid));
+	assert_int_equal(atomic_load(&old->entry.refs), 1);
+	rcm_id_put(old);
+	assert_int_equal(rcm_id_new(channel, NULL, RDMA_PS_TCP, IBV_QPT_RC, &id), 0);
+}
+
 /* A call that another thread is in, or an event of another id that names this one: memory stays, nothing is queued. */
 static void test_id_destroyed_while_referenced_takes_no_events(void **state)
 {
@@ -474,12 +487,12 @@ static void test_id_churn_beside_readers_leaves_no_stale_event(void **state)
 /* In a child of a fork: what waits until its channel is used there. */
 static void test_id_that_rests_is_handed_over_once_with_one_reference(void **state)
 {
-	unsigned before = atomic_load(&id->refs);
+	unsigned before = atomic_load(&id->entry.refs);
 
 	(void)state;
 	rcm_channel_rest(channel, id);
 	assert_ptr_equal(rcm_channel_next_resting(channel), id);
-	assert_int_equal(atomic_load(&id->refs), before + 1);
+	assert_int_equal(atomic_load(&id->entry.refs), before + 1);
 	assert_null(rcm_channel_next_resting(channel));
 	rcm_id_put(id);
 }
@@ -502,6 +515,7 @@ int main(void)
 		PLAIN(test_id_without_kernel_refuses_what_it_cannot_bind),
 		PLAIN(test_id_destroyed_drops_what_was_not_taken),
 		PLAIN(test_id_destroyed_waits_for_the_ack_of_what_was_taken),
+		PLAIN(test_id_destroyed_while_referenced_is_found_by_no_uid),
 		PLAIN(test_id_destroyed_while_referenced_takes_no_events),
 		PLAIN(test_id_migrated_takes_its_events_along_in_order),
 		PLAIN(test_id_migrated_waits_for_the_ack_of_what_was_taken),

@@ -181,7 +181,7 @@ static void test_service_that_can_not_be_started_leaves_nothing(void **state)
 	(void)state;
 	rcm_fake_engine_refuse_publishing(-EAGAIN);
 	refused(-EAGAIN);
-	assert_int_equal(atomic_load(&id->refs), 1);
+	assert_int_equal(atomic_load(&id->entry.refs), 1);
 }
 
 /* By another thread, when all but the list has been looked at. */
@@ -191,7 +191,7 @@ static void test_service_of_an_id_being_destroyed_is_not_started(void **state)
 	id->dead = true;
 	refused(-EINVAL);
 	id->dead = false;
-	assert_int_equal(atomic_load(&id->refs), 1);
+	assert_int_equal(atomic_load(&id->entry.refs), 1);
 	assert_true(LIST_EMPTY(&id->services));
 }
 
@@ -275,7 +275,7 @@ static void test_service_unregistered_is_stopped_and_tells_nothing_more(void **s
 	take_nothing();
 	assert_int_equal(rcm_service_unregister(id, registration), -ENOENT);
 	rcm_fake_engine_over();
-	assert_int_equal(atomic_load(&id->refs), 1);
+	assert_int_equal(atomic_load(&id->entry.refs), 1);
 }
 
 static void test_service_unregistered_with_an_event_taken_is_freed_by_its_ack(void **state)
@@ -289,7 +289,7 @@ static void test_service_unregistered_with_an_event_taken_is_freed_by_its_ack(vo
 	assert_int_equal(rcm_service_unregister(id, registration), 0);
 	rcm_fake_engine_over();
 	rcm_event_ack(event);
-	assert_int_equal(atomic_load(&id->refs), 1);
+	assert_int_equal(atomic_load(&id->entry.refs), 1);
 }
 
 /* Between the look at the queue and the delivery. */
@@ -305,7 +305,7 @@ static void test_service_unregistered_while_its_event_is_being_taken_is_for_nobo
 	assert_int_equal(rcm_event_deliver(event), -ENOENT);
 	rcm_event_untake(event);
 	rcm_fake_engine_over();
-	assert_int_equal(atomic_load(&id->refs), 1);
+	assert_int_equal(atomic_load(&id->entry.refs), 1);
 }
 
 static void test_service_of_another_number_is_enoent(void **state)

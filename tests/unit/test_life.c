@@ -156,7 +156,7 @@ static void test_migration_and_destroy_both_wait_for_one_ack(void **state)
 	pthread_join(mover, NULL);
 	pthread_join(thread, NULL);
 	assert_int_equal(atomic_load(&result), 0);
-	assert_int_equal(atomic_load(&id->refs), 1);
+	assert_int_equal(atomic_load(&id->entry.refs), 1);
 	rcm_id_put(id);
 	rcm_channel_close(second);
 }

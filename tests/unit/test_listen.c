@@ -243,7 +243,7 @@ static void *get_request(void *listener)
 static void test_get_request_that_is_cancelled_holds_nothing(void **state)
 {
 	struct rcm_id *listener = rcm_world_sync_id(RDMA_PS_TCP);
-	unsigned refs = listener->channel->refs, id_refs = listener->refs;
+	unsigned refs = listener->channel->refs, id_refs = listener->entry.refs;
 	pthread_t thread;
 	void *result;
 
@@ -253,7 +253,7 @@ static void test_get_request_that_is_cancelled_holds_nothing(void **state)
 	assert_int_equal(pthread_join(thread, &result), 0);
 	assert_ptr_equal(result, PTHREAD_CANCELED);
 	assert_int_equal(listener->channel->refs, refs);
-	assert_int_equal(listener->refs, id_refs);
+	assert_int_equal(listener->entry.refs, id_refs);
 	rcm_id_destroy(listener);
 }
 #endif

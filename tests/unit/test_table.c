@@ -4,17 +4,17 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cm/id.h"
 #include "test.h"
 
 enum { IDS = 500, ROUNDS = 20000 };
 
-static struct rcm_id *make_ids(unsigned count)
+static struct rcm_entry *make_ids(unsigned count)
 {
-	struct rcm_id *ids = calloc(count, sizeof(*ids));
+	struct rcm_entry *ids = calloc(count, sizeof(*ids));
 
 	assert_non_null(ids);
 	for (unsigned i = 0; i < count; i++)
@@ -24,7 +24,7 @@ static struct rcm_id *make_ids(unsigned count)
 
 static void test_table_entry_is_found_with_a_reference_until_removed(void **state)
 {
-	struct rcm_id *id = make_ids(1);
+	struct rcm_entry *id = make_ids(1);
 	uint64_t uid = 0;
 
 	(void)state;
@@ -34,6 +34,21 @@ static void test_table_entry_is_found_with_a_reference_until_removed(void **stat
 	rcm_table_remove(uid);
 	assert_null(rcm_table_find(uid));
 	assert_int_equal(atomic_load(&id->refs), 2);
+	free(id);
+}
+
+static void test_table_entry_without_references_is_found_by_nobody(void **state)
+{
+	struct rcm_entry *id = make_ids(1);
+	uint64_t uid;
+
+	(void)state;
+	rcm_table_add(id, &uid);
+	/* Who gave the last one up waits to remove it. */
+	atomic_store(&id->refs, 0);
+	assert_null(rcm_table_find(uid));
+	assert_int_equal(atomic_load(&id->refs), 0);
+	rcm_table_remove(uid);
 	free(id);
 }
 
@@ -49,7 +64,7 @@ static void test_table_unknown_uids_are_nobody(void **state)
 
 static void test_table_reused_slot_gives_another_uid(void **state)
 {
-	struct rcm_id *ids = make_ids(2);
+	struct rcm_entry *ids = make_ids(2);
 	uint64_t first, second;
 
 	(void)state;
@@ -68,7 +83,7 @@ static void test_table_reused_slot_gives_another_uid(void **state)
 /* Beside a dumb model: an array of uids. */
 static void test_table_random_use_agrees_with_model(void **state)
 {
-	struct rcm_id *ids = make_ids(IDS);
+	struct rcm_entry *ids = make_ids(IDS);
 	uint64_t uids[IDS] = { 0 }, past[IDS] = { 0 };
 
 	(void)state;
@@ -94,7 +109,7 @@ static void test_table_random_use_agrees_with_model(void **state)
 
 static void *add_find_remove(void *arg)
 {
-	struct rcm_id *id = arg;
+	struct rcm_entry *id = arg;
 	uint64_t uid;
 
 	for (int i = 0; i < ROUNDS; i++) {
@@ -110,7 +125,7 @@ static void *add_find_remove(void *arg)
 
 static void test_table_threads_find_their_own(void **state)
 {
-	struct rcm_id *ids = make_ids(4);
+	struct rcm_entry *ids = make_ids(4);
 	pthread_t threads[4];
 	void *wrong;
 
@@ -138,7 +153,7 @@ static void *add_and_remove(void *arg)
 
 static void test_table_of_a_forked_child_is_free_whatever_the_parents_threads_do(void **state)
 {
-	struct rcm_id *ids = make_ids(3);
+	struct rcm_entry *ids = make_ids(3);
 	pthread_t threads[2];
 	uint64_t uid = 0;
 
@@ -166,6 +181,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_table_entry_is_found_with_a_reference_until_removed),
+		cmocka_unit_test(test_table_entry_without_references_is_found_by_nobody),
 		cmocka_unit_test(test_table_unknown_uids_are_nobody),
 		cmocka_unit_test(test_table_reused_slot_gives_another_uid),
 		cmocka_unit_test(test_table_random_use_agrees_with_model),
