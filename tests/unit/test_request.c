@@ -257,6 +257,8 @@ static void test_request_without_node_with_af_ib_gives_loopback_or_any_port(void
 		assert_int_equal(ib->sib_pkey, 0xffff);
 		assert_memory_equal(ib->sib_addr.sib_raw, gid, sizeof(gid));
 		assert_int_equal(be64toh(ib->sib_sid), 0x1060000 + 7471);
+		rcm_addrinfo_free(list);
+		list = NULL;
 	}
 }
 
