@@ -266,7 +266,7 @@ class Publication:
         self._patient, self._linger, self._channel = patient, linger, channel
         self._one: Optional[Id] = None
         self._registration = c_uint64()
-        self._outcomes: asyncio.Queue[Outcome] = asyncio.Queue()
+        self._outcomes: asyncio.Queue[Optional[Outcome]] = asyncio.Queue()
         self._latest: Optional[Outcome] = None
 
     @staticmethod
@@ -296,11 +296,16 @@ class Publication:
         self._outcomes.put_nowait(self._latest)
 
     async def changes(self) -> AsyncIterator[Outcome]:
-        """Each outcome from now on, for ever."""
-        while True:
-            yield await self._outcomes.get()
+        """Each outcome from now on, until the publication ends."""
+        outcomes = self._outcomes
+        while (one := await outcomes.get()) is not None:
+            yield one
+        outcomes.put_nowait(None)  # to whoever else waits
 
     async def __aenter__(self) -> Publication:
+        if self._one:
+            raise RuntimeError("the publication is entered already")
+        self._outcomes, self._latest = asyncio.Queue(), None
         self._one = (self._channel or shared()).id(c.RDMA_PS_IB, self._told)
         try:
             self._one.bind(self._gid)
@@ -309,17 +314,22 @@ class Publication:
                 c.lib.rai_service_register(self._one.pointer, byref(self._service), byref(self._registration)),
             )
             first = await self._outcomes.get()
-            if not first.registered and not self._patient:
+            if first and not first.registered and not self._patient:
                 raise error_of(first.errno, first.text)
         except BaseException:
-            self._one.close()
+            self._end()
             raise
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        self._end()
+        await self._gone()
+
+    def _end(self) -> None:
         if self._one:
             self._one.close()
-            await self._gone()
+            self._one = None
+            self._outcomes.put_nowait(None)
 
     async def _gone(self) -> None:
         """The record is deleted in the background, and not at all once the process has ended."""

@@ -54,6 +54,7 @@ class Id:
         self.pointer = c_void_p()
         check("making an id", c.lib.rdma_create_id(channel.pointer, byref(self.pointer), None, port_space))
         channel.ids[self.pointer.value or 0] = self
+        channel.raw.pointers.add(self.pointer.value or 0)
 
     def __enter__(self) -> Id:
         return self
@@ -64,7 +65,7 @@ class Id:
     def close(self) -> None:
         if self.pointer:
             self.channel.ids.pop(self.pointer.value or 0, None)
-            c.lib.rdma_destroy_id(self.pointer)
+            self.channel.raw.destroy_id(self.pointer.value or 0)
             self.pointer = c_void_p()
 
     def bind(self, gid: IPv6Address) -> None:
@@ -83,7 +84,7 @@ class Id:
         """Seconds; None: as the library is set up; infinite: none."""
         if timeout is None:
             return
-        ms = _FOREVER_MS if timeout == float("inf") else max(1, min(round(timeout * 1000), 0xFFFFFFFE))
+        ms = _FOREVER_MS if timeout == float("inf") else round(max(1, min(timeout * 1000, 0xFFFFFFFE)))
         self.set_number(c.OPTION_DEADLINE_MS, ms)
 
     def set_names(self, source: Source, fresh: bool) -> None:
@@ -100,24 +101,43 @@ class Id:
             self.set_number(c.OPTION_SERVICE_FULL, 1)
 
 
-def _let_go(loop: weakref.ref[asyncio.AbstractEventLoop], pointer: Any) -> None:
-    """Takes the descriptor from its loop before it is closed: its number is another's the moment after."""
-    home = loop()
-    if home and not home.is_closed():
-        home.remove_reader(pointer.contents.fd)
-    c.lib.rdma_destroy_event_channel(pointer)
+class _Raw:
+    """What the library has of a channel. It outlives the Channel, whose objects a garbage collection takes in any order."""
 
+    def __init__(self) -> None:
+        self.pointer = c.lib.rdma_create_event_channel()
+        if not self.pointer:
+            raise refuse("opening an event channel")
+        self.descriptor: int = self.pointer.contents.fd
+        self.pointers: set[int] = set()
+        self.loop = weakref.ref(asyncio.get_running_loop())
+        self.process = os.getpid()
 
-def _drop(loop: weakref.ref[asyncio.AbstractEventLoop], pointer: Any) -> None:
-    """The same on any thread: that of a garbage collection is whichever came to it."""
-    home = loop()
-    if home and home is not asyncio._get_running_loop():
-        try:
-            home.call_soon_threadsafe(_let_go, loop, pointer)
-            return
-        except RuntimeError:  # it is closed
-            pass
-    _let_go(loop, pointer)
+    def destroy_id(self, pointer: int) -> None:
+        if pointer in self.pointers:
+            self.pointers.remove(pointer)
+            c.lib.rdma_destroy_id(pointer)
+
+    def destroy(self) -> None:
+        """Takes the descriptor from its loop before it is closed: its number is another's the moment after."""
+        home = self.loop()
+        # The child of a fork has its parent's epoll, in which this is the parent's registration.
+        if home and not home.is_closed() and os.getpid() == self.process:
+            home.remove_reader(self.descriptor)
+        for one in list(self.pointers):
+            self.destroy_id(one)
+        c.lib.rdma_destroy_event_channel(self.pointer)
+
+    def drop(self) -> None:
+        """The same on any thread: that of a garbage collection is whichever came to it."""
+        home = self.loop()
+        if home and home is not asyncio._get_running_loop() and os.getpid() == self.process:
+            try:
+                home.call_soon_threadsafe(self.destroy)
+                return
+            except RuntimeError:  # it is closed
+                pass
+        self.destroy()
 
 
 def _read(channel: weakref.ref[Channel]) -> None:
@@ -134,14 +154,12 @@ class Channel:
     """
 
     def __init__(self) -> None:
-        self._loop = weakref.ref(asyncio.get_running_loop())
         self.ids: dict[int, Id] = {}
-        self.pointer = c.lib.rdma_create_event_channel()
-        if not self.pointer:
-            raise refuse("opening an event channel")
-        self._destroy = weakref.finalize(self, _drop, self._loop, self.pointer)
+        self.raw = _Raw()
+        self.pointer = self.raw.pointer
+        self._destroy = weakref.finalize(self, self.raw.drop)
         self._destroy.atexit = False
-        descriptor: int = self.pointer.contents.fd
+        descriptor = self.raw.descriptor
         fcntl.fcntl(descriptor, fcntl.F_SETFL, fcntl.fcntl(descriptor, fcntl.F_GETFL) | c.O_NONBLOCK)
         asyncio.get_running_loop().add_reader(descriptor, _read, weakref.ref(self))
 
@@ -167,11 +185,14 @@ class Channel:
             return
         self._destroy.detach()
         gone = Event(c.EVENT_ADDRINFO_ERROR, -errno.ECANCELED, 0, "the channel was closed")
-        for one in list(self.ids.values()):
-            handler = one.handler
+        interrupted = list(self.ids.values())
+        for one in interrupted:
             one.close()
-            handler(gone)
-        _let_go(self._loop, self.pointer)
+        self.raw.destroy()
+        home = self.raw.loop()
+        if home and not home.is_closed():  # else nobody is left to be told
+            for one in interrupted:
+                one.handler(gone)
 
     def drain(self) -> None:
         """Takes all events that are due, and hands each to its id."""
@@ -190,6 +211,8 @@ class Channel:
     def id(self, port_space: int, handler: Callable[[Event], None]) -> Id:
         if self.closed:
             raise Error(errno.EBADF, "the channel is closed")
+        if self.raw.loop() is not asyncio.get_running_loop():
+            raise RuntimeError("the channel belongs to another loop")
         return Id(self, port_space, handler)
 
     async def outcome(self, start: Callable[[Id], None], port_space: int, finish: Callable[[Id, Event], Any]) -> Any:
@@ -211,13 +234,21 @@ class Channel:
             return finish(one, event)
 
 
-_shared: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, Channel] = weakref.WeakKeyDictionary()
+_shared: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, weakref.ref[Channel]] = weakref.WeakKeyDictionary()
+
+
+def _hold(channel: Channel) -> None:
+    channel.drain()
 
 
 def shared() -> Channel:
     """That of the running loop; it goes with the loop."""
     loop = asyncio.get_running_loop()
-    channel = _shared.get(loop)
+    known = _shared.get(loop)
+    channel = known() if known else None
     if channel is None or channel.closed:
-        channel = _shared[loop] = Channel()
+        channel = Channel()
+        # The loop alone holds it: what is under way has the loop, which a table of loops would keep for ever.
+        loop.add_reader(channel.raw.descriptor, _hold, channel)
+        _shared[loop] = weakref.ref(channel)
     return channel

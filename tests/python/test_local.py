@@ -21,6 +21,30 @@ def descriptors():
     return len(os.listdir("/proc/self/fd"))
 
 
+async def ask_once():
+    return await rai.resolve("192.0.2.1", 1)
+
+
+def leave_under_way(own):
+    """A loop that is closed before an event is taken, and the channel if it is one of its own."""
+    async def open_channel():
+        return rai.Channel() if own else None
+
+    async def ask(channel):
+        await rai.resolve("192.0.2.1", 1, channel=channel)
+
+    loop = asyncio.new_event_loop()
+    loop.set_exception_handler(lambda *_: None)  # a task that is destroyed while it waits is what is wanted here
+    channel = loop.run_until_complete(open_channel())
+    task = loop.create_task(ask(channel))
+    # By a callback, not a pass of the loop, which would take the event that is due at once.
+    loop.call_soon(loop.stop)
+    loop.run_forever()
+    assert not task.done()
+    loop.close()
+    return loop, channel
+
+
 class Local(unittest.IsolatedAsyncioTestCase):
     async def test_resolve_of_a_number_is_the_number(self):
         found = await rai.resolve("192.0.2.1", 7471)
@@ -95,6 +119,29 @@ class Local(unittest.IsolatedAsyncioTestCase):
             await asyncio.sleep(0)
         self.assertFalse(asyncio.get_running_loop().remove_reader(number))
 
+    async def test_channel_of_another_loop_is_refused(self):
+        channel = rai.Channel()
+        self.addCleanup(channel.close)
+
+        def elsewhere():
+            with self.assertRaises(RuntimeError):
+                asyncio.run(rai.resolve("192.0.2.1", channel=channel))
+
+        await asyncio.get_running_loop().run_in_executor(None, elsewhere)
+        self.assertEqual(len(await rai.resolve("192.0.2.1", channel=channel)), 1)
+
+    async def test_channel_that_a_forks_child_closes_stays_the_parents(self):
+        channel = rai.Channel()
+        self.addCleanup(channel.close)
+        child = os.fork()
+        if not child:
+            try:
+                channel.close()
+            finally:
+                os._exit(0)
+        os.waitpid(child, 0)
+        self.assertEqual(len(await rai.resolve("192.0.2.1", channel=channel)), 1)
+
     async def test_numbers_that_are_too_large_are_refused(self):
         for wrong in (-1, 1 << 16):
             with self.assertRaises(ValueError):
@@ -140,6 +187,28 @@ class Process(unittest.TestCase):
             self.assertEqual(len(asyncio.run(ask())), 1)
         gc.collect()
         self.assertEqual(descriptors(), before)
+
+    def test_loop_that_ends_with_something_under_way_leaves_nothing(self):
+        for own in (False, True):
+            with self.subTest(own_channel=own):
+                asyncio.run(ask_once())
+                gc.collect()
+                before = descriptors()
+                for _ in range(20):
+                    leave_under_way(own)
+                gc.collect()
+                self.assertEqual((descriptors(), rai.stats().outstanding), (before, 0))
+
+    def test_channel_that_outlives_its_loop_is_closed_all_the_same(self):
+        asyncio.run(ask_once())
+        gc.collect()
+        before = descriptors()
+        loop, channel = leave_under_way(True)
+        channel.close()
+        self.assertTrue(channel.closed)
+        del loop, channel
+        gc.collect()
+        self.assertEqual((descriptors(), rai.stats().outstanding), (before, 0))
 
     def test_gids_are_read_as_people_write_them(self):
         self.assertEqual(str(_ports.read_gid("fe80:0::10:5")), "fe80::10:5")

@@ -95,6 +95,24 @@ class Publishing(unittest.IsolatedAsyncioTestCase):
             self.assertEqual((record.data[0], record.data[15]), (7, 1))
         self.assertEqual(await rai.list_services("mine"), [])
 
+    async def test_publication_is_entered_again_once_it_has_ended(self):
+        publication = rai.publish("again", id=0x2004)
+        for _ in range(2):
+            async with publication:
+                self.assertTrue(publication.registered)
+                self.assertEqual(len(await rai.list_services("again")), 1)
+                with self.assertRaises(RuntimeError):
+                    await publication.__aenter__()
+
+    async def test_changes_end_with_the_publication(self):
+        async def follow():
+            return [one async for one in publication.changes()]
+
+        async with rai.publish("followed", id=0x2005) as publication:
+            followers = [asyncio.ensure_future(follow()) for _ in range(2)]
+            await asyncio.sleep(0)
+        self.assertEqual(await asyncio.wait_for(asyncio.gather(*followers), 60), [[], []])
+
     async def test_publication_that_is_refused_raises_with_the_status(self):
         with self.assertRaises(rai.Error) as caught:
             async with rai.publish("foreign", id=0x2001, pkey=0x8123):
