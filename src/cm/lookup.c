@@ -89,8 +89,9 @@ static const struct rcm_event_ops lookup_ops = {
 };
 
 /* Outcomes that are told together are shown at the end: who is woken finds all of them, and no lock that is held. A
- * reference; the engine's thread's alone, and NULL between its turns. */
-static struct rcm_channel *lookup_unshown;
+ * reference; NULL between the turns of an engine. Beside the engine's thread, one may end what came late to an engine
+ * that was lost. */
+static _Thread_local struct rcm_channel *lookup_unshown __attribute__((tls_model("initial-exec")));
 
 static void lookup_show(void)
 {

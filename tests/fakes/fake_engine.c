@@ -179,6 +179,11 @@ void rcm_fake_engine_resolve_all(void (*step)(void))
 	all_told();
 }
 
+void rcm_fake_engine_end_burst(void)
+{
+	all_told();
+}
+
 void rcm_fake_engine_fail(int status, uint64_t arg, const char *text)
 {
 	struct rcm_outcome outcome = { .status = status, .arg = arg };

@@ -32,6 +32,8 @@ const struct rcm_question *rcm_fake_engine_question(void);
 void rcm_fake_engine_resolve(unsigned results);
 /* The same of all requests, one after the other in one burst; before the last step() is called. */
 void rcm_fake_engine_resolve_all(void (*step)(void));
+/* The end of such a burst alone, as of another engine's. */
+void rcm_fake_engine_end_burst(void);
 void rcm_fake_engine_fail(int status, uint64_t arg, const char *text);
 
 /* Calls of rcm_request_cancel() so far. A cancelled request is completed at once with -ECANCELED, as the engine's thread

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <netdb.h>
 #include <poll.h>
+#include <pthread.h>
 #include <sched.h>
 
 #include "addr/build.h"
@@ -387,6 +388,36 @@ static void test_lookups_that_end_together_show_without_the_last(void **state)
 	get_resolved(1);
 }
 
+static void *end_burst(void *arg)
+{
+	rcm_fake_engine_end_burst();
+	return arg;
+}
+
+static void another_thread_ends_its_own(void)
+{
+	pthread_t thread;
+
+	assert_int_equal(pthread_create(&thread, NULL, end_burst, NULL), 0);
+	pthread_join(thread, NULL);
+	nobody_is_woken();
+}
+
+/* As one that ends what came late to an engine that was lost, while the next engine's is at work. */
+static void test_lookups_that_end_together_show_by_their_own_thread(void **state)
+{
+	struct rcm_id *other;
+
+	(void)state;
+	assert_int_equal(rcm_id_new(channel, NULL, RDMA_PS_TCP, IBV_QPT_RC, &other), 0);
+	start();
+	assert_int_equal(rcm_lookup_start(other, "other.test", "7471", NULL), 0);
+	rcm_fake_engine_resolve_all(another_thread_ends_its_own);
+	assert_true(is_readable(channel));
+	get_resolved(1);
+	rcm_id_destroy(other);
+}
+
 static void test_lookup_of_a_migrated_id_ends_on_the_new_channel(void **state)
 {
 	struct rcm_channel *first = channel;
@@ -523,6 +554,7 @@ int main(void)
 		TEST(test_lookups_that_end_together_wake_once_all_are_there),
 		TEST(test_lookups_that_end_together_show_on_each_channel),
 		TEST(test_lookups_that_end_together_show_without_the_last),
+		TEST(test_lookups_that_end_together_show_by_their_own_thread),
 		TEST(test_lookup_of_a_migrated_id_ends_on_the_new_channel),
 		TEST(test_lookup_of_a_service_asks_the_port_that_the_id_is_bound_to),
 		TEST(test_lookup_of_a_service_needs_a_usable_infiniband_port),
