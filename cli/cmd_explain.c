@@ -176,6 +176,7 @@ static void print_result(const struct explain *e, unsigned number, bool last, co
 			 const char *via)
 {
 	const struct sockaddr_ib *sib = (const void *)info->ai_dst_addr;
+	const char *no_path = e->sa && !info->ai_route_len ? "; path " CLI_NO_PATH : "";
 	char to[80], from[80], device[120], target[320] = "", port[40], text[LINE];
 	bool has = device_of(e, info, via, device, sizeof(device));
 	struct rai_srv_record record;
@@ -188,8 +189,8 @@ static void print_result(const struct explain *e, unsigned number, bool last, co
 	snprintf(port, sizeof(port), "port %u", cli_address_port(info->ai_dst_addr));
 	if (info->ai_family == AF_IB)
 		snprintf(port, sizeof(port), "service id 0x%016" PRIx64, be64toh(sib->sib_sid));
-	snprintf(text, sizeof(text), "%u. %s%s, %s, from %s; RDMA device%s %s", number, target, to, port, from,
-		 has ? "" : ":", device);
+	snprintf(text, sizeof(text), "%u. %s%s, %s, from %s; RDMA device%s %s%s", number, target, to, port, from,
+		 has ? "" : ":", device, no_path);
 	cli_branch_print(stdout, cli_screen_width(stdout), 1, true, last, text);
 }
 

@@ -207,7 +207,15 @@ static void print_path(FILE *out, int screen, const struct ibv_path_data *data)
 	cli_print_wrapped(out, screen, INDENT, text);
 }
 
-static void print_list(FILE *out, const struct table *table, const struct rdma_addrinfo *list)
+static void print_no_path(FILE *out, int screen)
+{
+	enum { INDENT = 10 };
+
+	fputs("    path  ", out);
+	cli_print_wrapped(out, screen, INDENT, CLI_NO_PATH);
+}
+
+static void print_list(FILE *out, const struct table *table, bool sa, const struct rdma_addrinfo *list)
 {
 	for (const struct rdma_addrinfo *info = list; info; info = info->ai_next) {
 		const struct ibv_path_data *route = info->ai_route;
@@ -215,6 +223,8 @@ static void print_list(FILE *out, const struct table *table, const struct rdma_a
 		print_row(out, table, info);
 		for (size_t i = 0; i < info->ai_route_len / sizeof(*route); i++)
 			print_path(out, table->screen, &route[i]);
+		if (sa && !info->ai_route_len)
+			print_no_path(out, table->screen);
 	}
 }
 
@@ -271,7 +281,7 @@ void cli_print_text(FILE *out, const struct cli_report *report)
 	print_title(out, report, first);
 	print_row(out, &table, NULL);
 	for (size_t i = 0; i < report->count; i++)
-		print_list(out, &table, report->answers[i].list);
+		print_list(out, &table, report->sa, report->answers[i].list);
 }
 
 /* Whether a result before this one has its address; the port of a service or a connection makes no other. */

@@ -31,6 +31,9 @@ struct cli_report {
 	int64_t took_us;		/* from the question to the last answer; negative: not asked */
 };
 
+/* What stands in the place of a service's path. */
+#define CLI_NO_PATH "none: the SA has none, or didn't tell in time"
+
 /* All results as a table, path records below their result; nothing where none came. */
 void cli_print_text(FILE *out, const struct cli_report *report);
 

@@ -182,6 +182,26 @@ static void test_text_of_a_service_record_has_its_path_in_words(void **state)
 	free(text);
 }
 
+static void test_text_of_a_service_record_without_a_path_says_so(void **state)
+{
+	struct sockaddr_ib dst = gid("fe80::3", 0x8001, 7), src = gid("fe80::1", 0, 0);
+	struct rdma_addrinfo one = {
+		.ai_flags = RAI_SA, .ai_family = AF_IB, .ai_qp_type = IBV_QPT_RC, .ai_port_space = RDMA_PS_IB,
+		.ai_dst_addr = (void *)&dst, .ai_src_addr = (void *)&src,
+	};
+	struct cli_answer answer = { .list = &one, .found = 1, .port = "ib0/1" };
+	struct cli_report report = { .service = "store", .sa = true, .answers = &answer, .count = 1 };
+	char *text = text_of(&report);
+
+	(void)state;
+	assert_non_null(strstr(text, "fe80::1\n    path  none: the SA has none, or didn't tell in time\n"));
+	free(text);
+	report.sa = false;
+	text = text_of(&report);
+	assert_null(strstr(text, "path"));
+	free(text);
+}
+
 /* As a terminal of 80 columns has it: the source goes below, and what is longer is broken at blanks. */
 static void test_text_wider_than_the_screen_is_folded(void **state)
 {
@@ -374,6 +394,7 @@ int main(void)
 		cmocka_unit_test(test_text_of_a_passive_result_shows_its_source_and_port),
 		cmocka_unit_test(test_text_of_a_canonical_name_with_escapes_is_tamed),
 		cmocka_unit_test(test_text_of_a_service_record_has_its_path_in_words),
+		cmocka_unit_test(test_text_of_a_service_record_without_a_path_says_so),
 		cmocka_unit_test(test_text_wider_than_the_screen_is_folded),
 		cmocka_unit_test(test_text_of_an_srv_record_has_its_numbers_and_target),
 		cmocka_unit_test(test_text_without_results_is_empty),
