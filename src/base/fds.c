@@ -2,6 +2,7 @@
 /* Which descriptors are the library's own, and what was opened by each number. */
 #include "base/fds.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -25,6 +26,7 @@ struct fds_own {
 static struct rcm_lock lock = RCM_LOCK_INIT;
 static struct fds_own *owns RCM_GUARDED_BY(lock);
 static unsigned count RCM_GUARDED_BY(lock);
+static atomic_uint doubts;
 
 static struct fds_own fds_look_at(int fd)
 {
@@ -128,6 +130,7 @@ void rcm_fds_close(int fd)
 
 void rcm_fds_doubt(void)
 {
+	atomic_fetch_add(&doubts, 1);
 	rcm_lock_acquire(&lock);
 	for (unsigned fd = 0; fd < count; fd++) {
 		struct fds_own now = owns[fd].own ? fds_look_at((int)fd) : (struct fds_own){ 0 };
@@ -135,6 +138,11 @@ void rcm_fds_doubt(void)
 		owns[fd].own = now.own && now.typed && fds_is_same(&owns[fd], &now);
 	}
 	rcm_lock_release(&lock);
+}
+
+unsigned rcm_fds_doubts(void)
+{
+	return atomic_load_explicit(&doubts, memory_order_relaxed);
 }
 
 static void fds_fork_prepare(void) RCM_UNCHECKED

@@ -32,3 +32,6 @@ bool rcm_fds_forget(int fd);
 /* The program has closed descriptors that weren't its own, and numbers may be its files by now: those that can't be
  * proven to be what was opened by them are no longer the library's. Any thread. */
 void rcm_fds_doubt(void);
+
+/* How often that was called: who has seen the same number before has nothing to prove anew. Any thread. */
+unsigned rcm_fds_doubts(void);

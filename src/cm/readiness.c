@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/fds.h"
 
 /* Which of the two descriptors it was. Our own has a mark that no other epoll descriptor in this process has. */
 enum { KERNEL = 1 };
@@ -54,7 +55,7 @@ int rcm_readiness_open(struct rcm_readiness *readiness, int kernel_fd, int *ret_
 	if (!ret && kernel_fd >= 0)
 		ret = readiness_watch(fd, kernel_fd, KERNEL, EPOLLIN);
 	if (!ret) {
-		*readiness = (struct rcm_readiness){ .due_fd = due_fd };
+		*readiness = (struct rcm_readiness){ .due_fd = due_fd, .doubts = rcm_fds_doubts() };
 		*ret_fd = fd;
 		return 0;
 	}
@@ -89,13 +90,59 @@ void rcm_readiness_close(struct rcm_readiness *readiness)
 	*readiness = (struct rcm_readiness)RCM_READINESS_CLOSED;
 }
 
+/* Whether the kernel has such a line about a descriptor; otherwise, where it doesn't tell: no /proc, no descriptor. */
+static bool fdinfo_has(int fd, bool (*is_it)(const char *line, const struct rcm_readiness *readiness),
+		       const struct rcm_readiness *readiness, bool otherwise)
+{
+	char path[sizeof("/proc/self/fdinfo/") + 10], line[256];
+	bool has = false;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
+	file = fopen(path, "re");
+	if (!file)
+		return otherwise;
+	while (!has && fgets(line, sizeof(line), file))
+		has = is_it(line, readiness);
+	fclose(file);
+	return has;
+}
+
+static bool is_watch_of_due(const char *line, const struct rcm_readiness *readiness)
+{
+	unsigned long long data;
+	unsigned events;
+	int fd;
+
+	return sscanf(line, "tfd: %d events: %x data: %llx", &fd, &events, &data) == 3 &&
+	       fd == readiness->due_fd && data == readiness_mark(readiness);
+}
+
+/* Each epoll_ctl(2) by numbers that are the program's by now would be one of an event loop of its own. */
+static bool readiness_is_lost(struct rcm_readiness *readiness, int fd)
+{
+	unsigned doubts = rcm_fds_doubts();
+	bool there;
+	int cancel;
+
+	if (readiness->doubts == doubts)
+		return false;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	there = fdinfo_has(fd, is_watch_of_due, readiness, true);
+	pthread_setcancelstate(cancel, NULL);
+	readiness->doubts = doubts;
+	if (!there)
+		*readiness = (struct rcm_readiness)RCM_READINESS_CLOSED;
+	return !there;
+}
+
 /* Waked anew, whoever watches: due_fd is up, and not on epoll's list of what may be ready (see below), so that
  * EPOLL_CTL_MOD puts it there and wakes. EPOLLONESHOT: what takes it from there disarms it, too. */
 void rcm_readiness_show(struct rcm_readiness *readiness, int fd)
 {
 	struct epoll_event e = { .events = EPOLLIN | EPOLLONESHOT, .data.u64 = readiness_mark(readiness) };
 
-	if (readiness->shown || readiness->due_fd < 0)
+	if (readiness->shown || readiness->due_fd < 0 || readiness_is_lost(readiness, fd))
 		return;
 	readiness->shown = true;
 	if (epoll_ctl(fd, EPOLL_CTL_MOD, readiness->due_fd, &e) && errno == ENOENT)
@@ -114,7 +161,7 @@ bool rcm_readiness_hide(struct rcm_readiness *readiness, int fd)
 	struct epoll_event ready[2];
 	long n;
 
-	if (!readiness->shown)
+	if (!readiness->shown || readiness_is_lost(readiness, fd))
 		return false;
 	readiness->shown = false;
 	/* Not epoll_wait(2) by its own name, which is a cancellation point. */
@@ -139,34 +186,6 @@ void rcm_readiness_look_again(int fd, int kernel_fd)
 
 /* ---- In the child of a fork ---- */
 
-/* Whether the kernel has such a line about a descriptor; false, too, where there is no /proc. */
-static bool fdinfo_has(int fd, bool (*is_it)(const char *line, const struct rcm_readiness *readiness),
-		       const struct rcm_readiness *readiness)
-{
-	char path[sizeof("/proc/self/fdinfo/") + 10], line[256];
-	bool has = false;
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
-	file = fopen(path, "re");
-	if (!file)
-		return false;
-	while (!has && fgets(line, sizeof(line), file))
-		has = is_it(line, readiness);
-	fclose(file);
-	return has;
-}
-
-static bool is_watch_of_due(const char *line, const struct rcm_readiness *readiness)
-{
-	unsigned long long data;
-	unsigned events;
-	int fd;
-
-	return sscanf(line, "tfd: %d events: %x data: %llx", &fd, &events, &data) == 3 &&
-	       fd == readiness->due_fd && data == readiness_mark(readiness);
-}
-
 static bool is_eventfd_that_is_up(const char *line, const struct rcm_readiness *readiness)
 {
 	unsigned long long count;
@@ -177,7 +196,7 @@ static bool is_eventfd_that_is_up(const char *line, const struct rcm_readiness *
 
 bool rcm_readiness_knows(const struct rcm_readiness *readiness, int fd)
 {
-	return fd >= 0 && readiness->due_fd >= 0 && fdinfo_has(fd, is_watch_of_due, readiness);
+	return fd >= 0 && readiness->due_fd >= 0 && fdinfo_has(fd, is_watch_of_due, readiness, false);
 }
 
 int rcm_readiness_renew(struct rcm_readiness *readiness, int kernel_fd, int *fd)
@@ -195,7 +214,7 @@ int rcm_readiness_renew(struct rcm_readiness *readiness, int kernel_fd, int *fd)
 	while (dup3(own, *fd, O_CLOEXEC) < 0 && errno == EBUSY)
 		;
 	close(own);
-	if (fdinfo_has(old.due_fd, is_eventfd_that_is_up, &old))
+	if (fdinfo_has(old.due_fd, is_eventfd_that_is_up, &old, false))
 		close(old.due_fd);
 	return 0;
 }

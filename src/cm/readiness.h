@@ -12,6 +12,7 @@
  */
 struct rcm_readiness {
 	int due_fd;
+	unsigned doubts;		/* of rcm_fds_doubts(), after which it was proven to be there still */
 	bool shown;
 };
 
@@ -30,7 +31,8 @@ int rcm_readiness_cover(struct rcm_readiness *readiness, int fd, atomic_int *ker
 /* Gives up the switch; fd itself is the caller's to close. */
 void rcm_readiness_close(struct rcm_readiness *readiness);
 
-/* Readable from now on: wakes whoever watches, also for edges alone. */
+/* Readable from now on, unless the program has closed the descriptors, and the library found that: then numbers may be
+ * the program's, and neither this nor the next touches them any more. Wakes whoever watches, also for edges alone. */
 void rcm_readiness_show(struct rcm_readiness *readiness, int fd);
 
 /* Readable for the kernel's events alone. True: it has one. */

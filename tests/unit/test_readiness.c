@@ -10,6 +10,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/fds.h"
 #include "test.h"
 
 static struct rcm_readiness readiness;
@@ -172,6 +173,43 @@ static void test_readiness_that_cannot_cover_leaves_all_as_it_was(void **state)
 	close(bare);
 }
 
+/* A program that has closed all descriptors, and an event loop of its own by the same numbers. */
+static void test_readiness_that_was_closed_leaves_alone_what_has_its_numbers(void **state)
+{
+	struct epoll_event theirs = { .events = EPOLLIN, .data.u64 = 7 }, ready;
+	int due_fd = readiness.due_fd, loop = epoll_create1(EPOLL_CLOEXEC);
+
+	(void)state;
+	rcm_readiness_show(&readiness, fd);
+	close(fd);
+	close(due_fd);
+	assert_int_equal(dup3(loop, fd, O_CLOEXEC), fd);
+	assert_int_equal(dup3(kernel_fd, due_fd, O_CLOEXEC), due_fd);
+	assert_int_equal(epoll_ctl(fd, EPOLL_CTL_ADD, due_fd, &theirs), 0);
+	rcm_fds_doubt();
+	eventfd_write(due_fd, 1);
+	assert_false(rcm_readiness_hide(&readiness, fd));
+	rcm_readiness_show(&readiness, fd);
+	rcm_readiness_close(&readiness);
+	assert_true(fcntl(due_fd, F_GETFD) >= 0);
+	assert_int_equal(epoll_wait(fd, &ready, 1, 0), 1);
+	assert_int_equal(ready.data.u64, 7);
+	assert_int_equal(epoll_wait(fd, &ready, 1, 0), 1);
+	close(due_fd);
+	close(loop);
+}
+
+static void test_readiness_that_is_there_still_works_on_after_a_doubt(void **state)
+{
+	(void)state;
+	rcm_fds_doubt();
+	rcm_readiness_show(&readiness, fd);
+	assert_true(is_readable(fd));
+	rcm_fds_doubt();
+	rcm_readiness_hide(&readiness, fd);
+	assert_false(is_readable(fd));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -184,6 +222,8 @@ int main(void)
 		TEST(test_readiness_covers_a_bare_descriptor_under_its_number),
 		TEST(test_readiness_covering_keeps_o_nonblock),
 		TEST(test_readiness_that_cannot_cover_leaves_all_as_it_was),
+		TEST(test_readiness_that_was_closed_leaves_alone_what_has_its_numbers),
+		TEST(test_readiness_that_is_there_still_works_on_after_a_doubt),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
