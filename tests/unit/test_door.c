@@ -6,9 +6,11 @@
 #include <errno.h>
 #include <pthread.h>
 #include <rdma/rdma_verbs.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cm/channel.h"
 #include "cm/id.h"
 #include "fake_ucma.h"
 #include "id_calls.h"
@@ -302,6 +304,45 @@ static void test_door_in_the_child_of_a_fork_lets_no_cancellation_in(void **stat
 	expect_return_in_child(&(struct held_call){ "get_devices", make_resolved, call_get_devices, false });
 }
 
+/* A command by that number would be written to the program's file. */
+static void expect_no_descriptor(uint32_t command)
+{
+	(void)command;
+	if (atomic_load(&rcm_world_channel->ucma.fd) >= 0)
+		_exit(2);
+}
+
+static int close_all_and_destroy(int (*destroy)(void))
+{
+	int number = atomic_load(&rcm_world_channel->ucma.fd), own;
+
+	closefrom(STDERR_FILENO + 1);
+	do
+		own = memfd_create("own", MFD_CLOEXEC);
+	while (own >= 0 && own < number);
+	if (own != number)
+		return 1;
+	rcm_fake_ucma_before(expect_no_descriptor);
+	return destroy() ? 3 : 0;
+}
+
+static void test_door_of_destroy_in_a_daemon_that_closed_all_asks_none_of_its_files(void **state)
+{
+	int (*const destroy[])(void) = { call_destroy_id, call_destroy_ep }, status;
+
+	(void)state;
+	id = &rcm_world_id(RDMA_PS_TCP)->pub;
+	for (unsigned i = 0; i < 2; i++) {
+		pid_t pid = fork();
+
+		if (!pid)
+			_exit(close_all_and_destroy(destroy[i]));
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		assert_int_equal(status, 0);
+	}
+	rdma_destroy_ep(id);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, rcm_world_before, rcm_world_after)
 
 int main(void)
@@ -312,6 +353,7 @@ int main(void)
 		TEST(test_door_without_an_id_leads_to_einval),
 		TEST(test_door_of_a_call_that_is_not_to_wait_lets_no_cancellation_in),
 		TEST(test_door_in_the_child_of_a_fork_lets_no_cancellation_in),
+		TEST(test_door_of_destroy_in_a_daemon_that_closed_all_asks_none_of_its_files),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -111,11 +111,63 @@ static void test_srcaddr_in_a_sandbox_without_netlink_sorts_by_what_connect_tell
 	assert_int_equal(status, 0);
 }
 
+static union rcm_dns_address ipv4(uint32_t address)
+{
+	return (union rcm_dns_address){ .in = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(address) } };
+}
+
+static uint32_t first_of(struct rcm_srcaddr *srcaddr, uint32_t a, uint32_t b)
+{
+	union rcm_dns_address addresses[] = { ipv4(a), ipv4(b) };
+
+	rcm_srcaddr_sort(srcaddr, addresses, 2);
+	return ntohl(addresses[0].in.sin_addr.s_addr);
+}
+
+/* Rule 9: both are in the source's network, 127.0.0.0/8, and what is nearer to 127.0.0.1 comes first. */
+static void test_srcaddr_sorts_what_is_in_the_sources_network_by_what_is_nearer(void **state)
+{
+	struct rcm_srcaddr *srcaddr;
+
+	(void)state;
+	assert_int_equal(rcm_srcaddr_open(&srcaddr), 0);
+	rcm_srcaddr_follow(srcaddr);
+	assert_int_equal(first_of(srcaddr, 0x7f00004d, 0x7f000002), 0x7f000002);
+	assert_int_equal(first_of(srcaddr, 0x7f000002, 0x7f00004d), 0x7f000002);
+	rcm_srcaddr_close(srcaddr);
+}
+
+static union rcm_dns_address link_local_on_lo(uint8_t last)
+{
+	return (union rcm_dns_address){
+		.in6 = { .sin6_family = AF_INET6, .sin6_addr.s6_addr = { 0xfe, 0x80, [15] = last }, .sin6_scope_id = 1 },
+	};
+}
+
+/* Nothing is there, and what is known of one way isn't where that destination stood. */
+static void test_srcaddr_leaves_destinations_that_tie_as_given_each_time(void **state)
+{
+	struct rcm_srcaddr *srcaddr;
+
+	(void)state;
+	assert_int_equal(rcm_srcaddr_open(&srcaddr), 0);
+	rcm_srcaddr_follow(srcaddr);
+	for (uint8_t first = 8; first <= 9; first++) {
+		union rcm_dns_address addresses[] = { link_local_on_lo(first), link_local_on_lo(17 - first) };
+
+		rcm_srcaddr_sort(srcaddr, addresses, 2);
+		assert_int_equal(addresses[0].in6.sin6_addr.s6_addr[15], first);
+	}
+	rcm_srcaddr_close(srcaddr);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_srcaddr_opened_without_descriptors_sorts_when_there_are_some, keep_limit),
 		cmocka_unit_test(test_srcaddr_in_a_sandbox_without_netlink_sorts_by_what_connect_tells),
+		cmocka_unit_test(test_srcaddr_sorts_what_is_in_the_sources_network_by_what_is_nearer),
+		cmocka_unit_test(test_srcaddr_leaves_destinations_that_tie_as_given_each_time),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

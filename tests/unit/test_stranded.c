@@ -217,6 +217,19 @@ static void test_publication_that_is_stopped_at_a_lost_engine_is_removed_by_anot
 	publication_stop(1);
 }
 
+/* The engine was lost between the look at whose it is, and the word to it. */
+static void test_publication_whose_stop_comes_to_a_lost_engine_is_removed_by_the_one_that_has_it(void **state)
+{
+	struct rcm_engine *lost = rcm_engine_the();
+
+	(void)state;
+	close_all();
+	wait_for(&sets, 2);
+	rcm_engine_post_errand(lost, &publication->stop);
+	wait_for(&over, 1);
+	assert_int_equal(removes, 1);
+}
+
 /* Stopped before the engine was lost, and not removed by then. */
 static void test_publication_whose_removal_a_lost_engine_had_under_way_is_removed_by_another(void **state)
 {
@@ -292,6 +305,7 @@ int main(void)
 		T(test_publication_is_renewed_by_the_engine_that_takes_a_lost_ones_place),
 		T(test_publication_that_a_lost_engine_had_under_way_is_registered_by_another),
 		T(test_publication_that_is_stopped_at_a_lost_engine_is_removed_by_another),
+		T(test_publication_whose_stop_comes_to_a_lost_engine_is_removed_by_the_one_that_has_it),
 		T(test_publication_whose_removal_a_lost_engine_had_under_way_is_removed_by_another),
 		T(test_publication_without_another_engine_is_told_so_once_and_registered_by_the_next_that_is),
 		T(test_publication_without_another_engine_ends_where_it_is_stopped),
