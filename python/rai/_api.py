@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import ctypes
 import errno
+import re
 import socket
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 from ctypes import byref, c_uint64
@@ -21,6 +22,8 @@ from ._types import unsigned
 T = TypeVar("T")
 
 _GONE_PAUSE = 0.05
+_LEASE_MAX = 86400
+_NUMBER = re.compile("0[xX][0-9a-fA-F]+|0[0-7]*|[1-9][0-9]*")
 
 
 def version() -> str:
@@ -254,6 +257,12 @@ class Publication:
     ) -> None:
         if len(data) > 64 or (preference and len(data) > 15 and data[15]):
             raise ValueError("data has 64 bytes at most, of which the 16th is the preference")
+        if lease > _LEASE_MAX:
+            raise ValueError(f"lease is {_LEASE_MAX} seconds at most: {lease}")
+        if name is None and not id:
+            raise ValueError("a service has a name or an id")
+        if name is not None and (not name or _NUMBER.fullmatch(name)):
+            raise ValueError(f"name is empty or a number, which clients would take for a service id: {name!r}")
         self._name = None if name is None else _encode("name", name)
         self._service = c.Service(
             name=self._name, id=unsigned("id", id, 64), pkey=unsigned("pkey", pkey, 16),

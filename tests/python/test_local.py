@@ -155,6 +155,14 @@ class Local(unittest.IsolatedAsyncioTestCase):
         with self.assertRaises(ValueError):
             await rai.list_services(pkey=-1)
 
+    async def test_what_cannot_be_published_says_what_is_wrong(self):
+        for wrong, why in (
+            ({"name": ""}, "number"), ({"name": "7"}, "number"), ({"name": "0x1F", "id": 1}, "number"),
+            ({"name": None}, "a name or an id"), ({"name": "a", "lease": 86401}, "86400"),
+        ):
+            with self.assertRaisesRegex(ValueError, why):
+                rai.publish(**wrong)
+
     async def test_stats_count(self):
         before = rai.stats().resolved
         await rai.resolve("192.0.2.1")
