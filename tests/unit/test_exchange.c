@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 
 #include "base/limits.h"
+#include "base/tell.h"
 #include "name_asker.h"
 #include "test.h"
 
@@ -348,7 +349,9 @@ static void test_exchange_server_silent_in_a_row_is_asked_last(void **state)
 	advance_ms(11000);
 	ask(&asked, "a.test", AF_INET);
 	take(0, &q);
-	advance_ms(1000);
+	advance_ms(999);
+	name_server_assert_quiet();
+	advance_ms(1);
 	take(1, &q);
 	name_server_answer(&q);
 	turn();
@@ -557,6 +560,35 @@ static void test_exchange_only_server_is_given_all_of_its_time_however_silent(vo
 	}
 }
 
+static void take_facts(const void *watcher, const struct rcm_tell_step *step)
+{
+	if (step->kind == RCM_TELL_ANSWER)
+		*(struct rcm_tell_facts *)(uintptr_t)watcher = step->facts;
+}
+
+static void test_exchange_answer_is_told_with_how_long_it_may_live_and_a_no_without(void **state)
+{
+	struct rcm_tell_facts facts = { .status = 1 };
+	struct name_server_question q;
+	struct asked asked;
+
+	(void)state;
+	assert_int_equal(rcm_tell_watch(take_facts, &facts), 0);
+	ask(&asked, "a.test", AF_INET);
+	take(0, &q);
+	name_server_answer(&q);
+	turn();
+	assert_int_equal(facts.status, 0);
+	assert_int_equal(facts.ttl_s, 60);
+	ask(&asked, "b.test", AF_INET);
+	take(0, &q);
+	name_server_fail(&q, ns_r_nxdomain);
+	turn();
+	rcm_tell_watch(take_facts, NULL);
+	assert_int_equal(facts.status, -ENOENT);
+	assert_int_equal(facts.ttl_s, -1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -581,6 +613,7 @@ int main(void)
 		SERVERS_TEST(test_exchange_without_attempts_nobody_is_asked),
 		SERVERS_TEST(test_exchange_idle_keeps_no_sockets),
 		SERVERS_TEST(test_exchange_dropped_is_not_told_and_its_answer_is_for_nobody),
+		SERVERS_TEST(test_exchange_answer_is_told_with_how_long_it_may_live_and_a_no_without),
 		SERVERS_TEST(test_exchange_sockets_are_bounded_however_many_names_stay_silent),
 	};
 

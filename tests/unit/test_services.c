@@ -26,13 +26,34 @@ static sem_t leave;
 static atomic_uint asked;
 static uint64_t later_ns;
 
+static size_t entry_size;		/* what an entry takes; 0: as this host's files have it */
+
+int __real_getservbyname_r(const char *name, const char *protocol, struct servent *entry, char *buf, size_t size,
+			   struct servent **ret_entry);
+int __wrap_getservbyname_r(const char *name, const char *protocol, struct servent *entry, char *buf, size_t size,
+			   struct servent **ret_entry);
+
+int __wrap_getservbyname_r(const char *name, const char *protocol, struct servent *entry, char *buf, size_t size,
+			   struct servent **ret_entry)
+{
+	if (!entry_size)
+		return __real_getservbyname_r(name, protocol, entry, buf, size, ret_entry);
+	*ret_entry = NULL;
+	if (size < entry_size)
+		return ERANGE;
+	memset(buf, 0, size);
+	*entry = (struct servent){ .s_port = htons(4) };
+	*ret_entry = entry;
+	return 0;
+}
+
 /* Time stands still but for later_ns. */
 static uint64_t fake_now(void)
 {
 	return RCM_NS_PER_S + later_ns;
 }
 
-/* "stuck" waits for leave; "both" is 1 by tcp and 2 by udp, "udp" 3 by udp; nothing else is there. */
+/* "stuck" waits for leave; "both" is 1 by tcp and 2 by udp, "udp" 3 by udp, "zero" 0; nothing else is there. */
 static int fake_ask(const char *name, const char *protocol)
 {
 	bool udp = !strcmp(protocol, "udp");
@@ -43,6 +64,8 @@ static int fake_ask(const char *name, const char *protocol)
 			;
 	if (!strcmp(name, "both"))
 		return 1 + udp;
+	if (!strcmp(name, "zero"))
+		return 0;
 	return !strcmp(name, "udp") && udp ? 3 : -ENOENT;
 }
 
@@ -157,6 +180,20 @@ static void test_services_are_asked_for_again_in_time_the_missing_soon(void **st
 	assert_int_equal(known("both", SOCK_STREAM), 1);
 }
 
+/* A file may say so; it is a port as any other. */
+static void test_services_at_port_0_are_known_as_long_as_others(void **state)
+{
+	uint16_t port = 1;
+
+	(void)state;
+	assert_int_equal(ask("zero", SOCK_STREAM), 0);
+	later_ns = RCM_SERVICES_NONE_KEEP_S * RCM_NS_PER_S;
+	assert_int_equal(rcm_services_find(services, "zero", SOCK_STREAM, &port), 1);
+	assert_int_equal(port, 0);
+	later_ns = RCM_SERVICES_KEEP_S * RCM_NS_PER_S;
+	assert_int_equal(rcm_services_find(services, "zero", SOCK_STREAM, &port), 0);
+}
+
 static void test_services_of_a_stuck_module_hold_up_nobody_and_can_be_given_up(void **state)
 {
 	struct result stuck[RCM_NSS_WORKERS];
@@ -200,6 +237,16 @@ static void test_services_of_this_host_are_what_getservbyname_says(void **state)
 	assert_int_equal(ask(long_name, SOCK_STREAM), -ENOENT);
 }
 
+static void test_services_entries_with_many_aliases_are_read_up_to_64_kb(void **state)
+{
+	(void)state;
+	entry_size = 64 << 10;
+	assert_int_equal(rcm_services_ask("many-aliases", "tcp"), 4);
+	entry_size++;
+	assert_int_equal(rcm_services_ask("many-aliases", "tcp"), -ERANGE);
+	entry_size = 0;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -208,9 +255,11 @@ int main(void)
 		T(test_services_that_are_numbers_with_something_about_them_are_none),
 		T(test_services_forgotten_are_asked_for_again_and_late_answers_do_not_count),
 		T(test_services_are_asked_for_again_in_time_the_missing_soon),
+		T(test_services_at_port_0_are_known_as_long_as_others),
 		T(test_services_of_a_stuck_module_hold_up_nobody_and_can_be_given_up),
 		T(test_services_more_than_are_remembered_stay_right),
 		T(test_services_of_this_host_are_what_getservbyname_says),
+		T(test_services_entries_with_many_aliases_are_read_up_to_64_kb),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

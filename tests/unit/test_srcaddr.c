@@ -15,6 +15,16 @@
 #include "asleep.h"
 
 static struct rlimit before;
+static unsigned received;
+
+ssize_t __real_recv(int fd, void *buf, size_t len, int flags);
+ssize_t __wrap_recv(int fd, void *buf, size_t len, int flags);
+
+ssize_t __wrap_recv(int fd, void *buf, size_t len, int flags)
+{
+	received++;
+	return __real_recv(fd, buf, len, flags);
+}
 
 /* No more descriptors than there are, and spare ones. */
 static void limit_descriptors(unsigned spare)
@@ -161,6 +171,23 @@ static void test_srcaddr_leaves_destinations_that_tie_as_given_each_time(void **
 	rcm_srcaddr_close(srcaddr);
 }
 
+static void test_srcaddr_watched_by_a_loop_asks_nobody_whether_anything_changed(void **state)
+{
+	struct rcm_srcaddr *srcaddr;
+	struct rcm_loop loop;
+
+	(void)state;
+	assert_int_equal(rcm_loop_init(&loop), 0);
+	assert_int_equal(rcm_srcaddr_open(&srcaddr), 0);
+	rcm_srcaddr_watch(srcaddr, &loop);
+	rcm_srcaddr_follow(srcaddr);
+	received = 0;
+	assert_false(rcm_srcaddr_is_stale(srcaddr));
+	assert_int_equal(received, 0);
+	rcm_srcaddr_close(srcaddr);
+	rcm_loop_done(&loop);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -168,6 +195,7 @@ int main(void)
 		cmocka_unit_test(test_srcaddr_in_a_sandbox_without_netlink_sorts_by_what_connect_tells),
 		cmocka_unit_test(test_srcaddr_sorts_what_is_in_the_sources_network_by_what_is_nearer),
 		cmocka_unit_test(test_srcaddr_leaves_destinations_that_tie_as_given_each_time),
+		cmocka_unit_test(test_srcaddr_watched_by_a_loop_asks_nobody_whether_anything_changed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

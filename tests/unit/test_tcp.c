@@ -226,6 +226,30 @@ static void test_tcp_connection_that_takes_nothing_more_has_its_questions_asked_
 	check(&asked, RCM_DNS_FOUND, 1);
 }
 
+static void test_tcp_question_whose_sending_a_signal_interrupts_goes_by_the_same_connection(void **state)
+{
+	struct name_server_question first, second;
+	struct asked asked;
+
+	(void)state;
+	configure(1, "options use-vc attempts:1\n");
+	ask(&asked, "a.test", AF_INET);
+	take_tcp(&first);
+	name_server_answer(&first);
+	turn();
+	check(&asked, RCM_DNS_FOUND, 1);
+	send_error = EINTR;
+	ask(&asked, "b.test", AF_INET);
+	turn();
+	assert_int_equal(send_error, 0);
+	take_tcp(&second);
+	assert_int_equal(second.fd, first.fd);
+	assert_int_equal(tcp()->connections_count, 1);
+	name_server_answer(&second);
+	turn();
+	check(&asked, RCM_DNS_FOUND, 1);
+}
+
 static void test_tcp_connection_that_ends_without_an_answer_fails_the_oldest_question(void **state)
 {
 	static struct asked asked[3];
@@ -387,6 +411,7 @@ int main(void)
 		SERVERS_TEST(test_tcp_messages_are_put_together_from_any_pieces),
 		SERVERS_TEST(test_tcp_connection_that_ends_in_the_middle_has_its_questions_asked_again),
 		SERVERS_TEST(test_tcp_connection_that_takes_nothing_more_has_its_questions_asked_on_another),
+		SERVERS_TEST(test_tcp_question_whose_sending_a_signal_interrupts_goes_by_the_same_connection),
 		SERVERS_TEST(test_tcp_connection_that_ends_without_an_answer_fails_the_oldest_question),
 		SERVERS_TEST(test_tcp_refused_after_a_truncated_answer_is_told_as_such_and_remembered),
 		SERVERS_TEST(test_tcp_silent_question_holds_up_no_other),
