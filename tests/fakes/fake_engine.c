@@ -32,7 +32,7 @@ static struct rcm_question asked;
 static struct rcm_listing listing;
 static char node[512], service[128];
 static int refusal;
-static bool is_immediate, holds_cancels, no_memory;
+static bool is_immediate, holds_cancels, no_memory, rests;
 static atomic_int answers, live;
 static unsigned cancels;
 
@@ -44,7 +44,7 @@ void rcm_fake_engine_reset(void)
 	rcm_fake_engine_over();
 	assert_int_equal(rcm_fake_engine_published(), 0);
 	refusal = 0;
-	is_immediate = holds_cancels = no_memory = false;
+	is_immediate = holds_cancels = no_memory = rests = false;
 	cancels = 0;
 	memset(&asked, 0, sizeof(asked));
 }
@@ -279,11 +279,16 @@ struct rcm_request *rcm_request_get(struct rcm_request *request)
 	return request;
 }
 
+void rcm_fake_engine_rest(void)
+{
+	rests = true;
+}
+
 /* No test forks with this one. */
 bool rcm_request_rests(struct rcm_request *request)
 {
 	(void)request;
-	return false;
+	return rests;
 }
 
 void rcm_requests_drop(rcm_outcome_fn *done, bool (*wanted)(const void *arg))

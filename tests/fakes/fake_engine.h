@@ -22,6 +22,9 @@ void rcm_fake_engine_immediate(bool immediate);
 /* The next rcm_answer_list() fails with -ENOMEM. */
 void rcm_fake_engine_no_memory(void);
 
+/* Requests rest from now on, as in the child of a fork what the parent had under way. */
+void rcm_fake_engine_rest(void);
+
 /* How many are neither completed nor cancelled. */
 unsigned rcm_fake_engine_pending(void);
 

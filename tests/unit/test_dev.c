@@ -3,12 +3,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <netlink/attr.h>
+#include <netlink/msg.h>
+#include <rdma/rdma_netlink.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/nl.h"
 #include "base/sysfs.h"
 #include "fake_clock.h"
 #include "fake_sysfs.h"
@@ -255,6 +259,62 @@ static void test_device_node_is_believed_where_sysfs_is_not_mounted(void **state
 	assert_int_equal(asked, 0);
 }
 
+/* ---- The kernel's answer by netlink ---- */
+
+static uint64_t said_abi;
+static size_t said_abi_len;			/* 0: the kernel says none */
+
+int __wrap_rcm_nl_open(int protocol, struct nl_sock **ret_sock);
+int __wrap_rcm_nl_ask(struct nl_sock *sock, struct nl_msg *msg, int (*take)(struct nl_msg *msg, void *arg), void *arg);
+void __wrap_rcm_nl_close(struct nl_sock *sock);
+
+int __wrap_rcm_nl_open(int protocol, struct nl_sock **ret_sock)
+{
+	assert_int_equal(protocol, NETLINK_RDMA);
+	*ret_sock = NULL;
+	return 0;
+}
+
+int __wrap_rcm_nl_ask(struct nl_sock *sock, struct nl_msg *msg, int (*take)(struct nl_msg *msg, void *arg), void *arg)
+{
+	struct nl_msg *reply = nlmsg_alloc_simple(nlmsg_hdr(msg)->nlmsg_type, 0);
+
+	(void)sock;
+	assert_non_null(reply);
+	assert_int_equal(nla_put_u64(reply, RDMA_NLDEV_ATTR_CHARDEV, 0x0a07), 0);
+	assert_int_equal(nla_put_string(reply, RDMA_NLDEV_ATTR_CHARDEV_NAME, "rdma_cm"), 0);
+	if (said_abi_len)
+		assert_int_equal(nla_put(reply, RDMA_NLDEV_ATTR_CHARDEV_ABI, (int)said_abi_len, &said_abi), 0);
+	take(reply, arg);
+	nlmsg_free(reply);
+	return 0;
+}
+
+void __wrap_rcm_nl_close(struct nl_sock *sock)
+{
+	assert_null(sock);
+}
+
+static int64_t abi_told(size_t len)
+{
+	struct rcm_chardev chardev = { .abi = 77 };
+
+	said_abi = 4;
+	said_abi_len = len;
+	assert_int_equal(rcm_chardev_ask(&chardev), 0);
+	assert_string_equal(chardev.name, "rdma_cm");
+	assert_int_equal(chardev.number, 0x0a07);
+	return chardev.abi;
+}
+
+static void test_device_whose_kernel_says_no_whole_version_has_none(void **state)
+{
+	(void)state;
+	assert_int_equal(abi_told(sizeof(said_abi)), 4);
+	assert_int_equal(abi_told(0), -1);
+	assert_int_equal(abi_told(sizeof(said_abi) - 1), -1);
+}
+
 static void test_command_failed_write_is_its_errno(void **state)
 {
 	int ends[2];
@@ -284,6 +344,7 @@ int main(void)
 		T(test_device_is_known_from_sysfs_where_netlink_does_not_answer),
 		T(test_device_on_a_host_without_rdma_is_not_asked_for),
 		T(test_device_node_is_believed_where_sysfs_is_not_mounted),
+		T(test_device_whose_kernel_says_no_whole_version_has_none),
 		T(test_command_failed_write_is_its_errno),
 	};
 

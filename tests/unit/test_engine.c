@@ -118,6 +118,25 @@ static void test_engine_descriptors_are_close_on_exec(void **state)
 	closedir(d);
 }
 
+/* Of one whose descriptors are closed: until a thread that was woken is late, nobody looks. */
+static void test_engine_that_was_woken_lately_is_whole_without_a_look(void **state)
+{
+	static const struct rcm_source closed = { .fd = -1 };
+	static struct rcm_engine engine = { .life = RCM_ENGINE_RUNNING, .waits = true, .loop.witness = &closed };
+
+	(void)state;
+	atomic_store(&engine.proven_at, UINT64_MAX / 2);
+	assert_true(rcm_engine_is_whole(&engine));
+	atomic_store(&engine.proven_at, 0);
+	assert_false(rcm_engine_is_whole(&engine));
+	assert_true(atomic_load(&engine.proven_at) > 0);
+	atomic_store(&engine.proven_at, UINT64_MAX / 2);
+	atomic_store(&engine.asleep, true);
+	assert_false(rcm_engine_is_whole(&engine));
+	atomic_store(&engine.waits, false);
+	assert_true(rcm_engine_is_whole(&engine));
+}
+
 /* ---- Exactly one completion ---- */
 
 enum { SLOTS = 512 };
@@ -619,6 +638,7 @@ int main(void)
 #define T(name) cmocka_unit_test_teardown(name, teardown)
 		T(test_engine_starts_one_thread_at_the_first_request_with_all_signals_blocked),
 		T(test_engine_descriptors_are_close_on_exec),
+		T(test_engine_that_was_woken_lately_is_whole_without_a_look),
 		T(test_engine_completes_each_of_a_million_random_requests_once),
 #ifndef __SANITIZE_THREAD__
 		T(test_engine_forked_goes_on_in_the_child_and_in_the_parent),

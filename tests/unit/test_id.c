@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
+#include <unistd.h>
 
 #include "cm/heir.h"
 #include "cm/sync.h"
@@ -152,6 +153,32 @@ static void test_id_migrated_in_the_kernel_from_the_old_descriptor(void **state)
 	rcm_fake_ucma_expect(RDMA_USER_CM_CMD_DESTROY_ID);
 	assert_int_equal(rcm_id_destroy(id), 0);
 	rcm_channel_close(second);
+}
+
+/* As a program has it that closed its standard input. */
+static void test_id_migrated_to_descriptor_zero_is_migrated_in_the_kernel(void **state)
+{
+	int input = fcntl(0, F_DUPFD_CLOEXEC, 3);
+	struct rcm_channel *second;
+	struct rcm_fake_step *step;
+
+	(void)state;
+	rcm_fake_ucma_expect(RDMA_USER_CM_CMD_CREATE_ID);
+	assert_int_equal(rcm_id_new(channel, NULL, RDMA_PS_TCP, IBV_QPT_RC, &id), 0);
+	close(0);
+	assert_int_equal(rcm_channel_new(&second), 0);
+	assert_int_equal(second->ucma.fd, 0);
+	step = rcm_fake_ucma_expect(RDMA_USER_CM_CMD_MIGRATE_ID);
+	rcm_fake_step_field(step, rdma_ucm_migrate_id, fd, (uint32_t)channel->ucma.fd);
+	assert_int_equal(rcm_id_migrate(id, second), 0);
+	assert_ptr_equal(id->pub.channel, &second->pub);
+	rcm_fake_ucma_expect(RDMA_USER_CM_CMD_DESTROY_ID);
+	assert_int_equal(rcm_id_destroy(id), 0);
+	rcm_channel_close(second);
+	if (input >= 0) {
+		assert_int_equal(dup2(input, 0), 0);
+		close(input);
+	}
 }
 
 /* A request that waits has its new id on the descriptor that it came to, whatever becomes of the listener. */
@@ -508,6 +535,7 @@ int main(void)
 		KERNEL(test_id_in_kernel_is_created_and_destroyed_there),
 		KERNEL(test_id_refused_by_the_kernel_leaves_nothing),
 		KERNEL(test_id_migrated_in_the_kernel_from_the_old_descriptor),
+		KERNEL(test_id_migrated_to_descriptor_zero_is_migrated_in_the_kernel),
 		KERNEL(test_id_migrated_has_what_waited_from_the_old_descriptor),
 		KERNEL(test_id_bound_by_the_kernel_shows_what_the_kernel_says),
 		KERNEL(test_id_bound_twice_is_refused_by_the_kernel),

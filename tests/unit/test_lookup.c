@@ -11,6 +11,7 @@
 #include <sched.h>
 
 #include "addr/build.h"
+#include "cm/heir.h"
 #include "cm/life.h"
 #include "cm/migrate.h"
 #include "cm/option.h"
@@ -432,6 +433,20 @@ static void test_lookup_of_a_migrated_id_ends_on_the_new_channel(void **state)
 	get_resolved(1);
 }
 
+/* As the child of a fork has it, until its channel is used there. */
+static void test_lookup_of_the_parents_rests_with_its_channel(void **state)
+{
+	(void)state;
+	start();
+	rcm_fake_engine_rest();
+	rcm_lookup_renew(id, true);
+	assert_ptr_equal(rcm_channel_next_resting(channel), id);
+	rcm_id_put(id);
+	assert_null(rcm_channel_next_resting(channel));
+	rcm_fake_engine_resolve(1);
+	get_resolved(1);
+}
+
 static void test_lookup_of_a_service_asks_the_port_that_the_id_is_bound_to(void **state)
 {
 	const struct rcm_question *question = rcm_fake_engine_question();
@@ -556,6 +571,7 @@ int main(void)
 		TEST(test_lookups_that_end_together_show_without_the_last),
 		TEST(test_lookups_that_end_together_show_by_their_own_thread),
 		TEST(test_lookup_of_a_migrated_id_ends_on_the_new_channel),
+		TEST(test_lookup_of_the_parents_rests_with_its_channel),
 		TEST(test_lookup_of_a_service_asks_the_port_that_the_id_is_bound_to),
 		TEST(test_lookup_of_a_service_needs_a_usable_infiniband_port),
 		TEST(test_lookup_of_a_name_leaves_the_peer_address_alone),

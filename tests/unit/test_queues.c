@@ -400,6 +400,17 @@ static void test_init_attr_asks_for_the_state_that_is_given(void **state)
 	rcm_id_destroy(id);
 }
 
+static void test_id_without_qp_has_none_to_set_or_close(void **state)
+{
+	struct rcm_id *id = rcm_world_id(RDMA_PS_TCP);
+
+	(void)state;
+	assert_false(rcm_queues_have_qp(id));
+	assert_int_equal(rcm_queues_set_error(id), 0);
+	assert_int_equal(rcm_queues_close(id), 0);
+	rcm_id_destroy(id);
+}
+
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, rcm_world_before, rcm_world_after)
@@ -424,6 +435,7 @@ int main(void)
 		T(test_qp_of_xrc_receiver_is_in_the_devices_domain),
 		T(test_qp_of_xrc_receiver_without_a_domain_of_the_callers_is_in_the_devices),
 		T(test_init_attr_asks_for_the_state_that_is_given),
+		T(test_id_without_qp_has_none_to_set_or_close),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

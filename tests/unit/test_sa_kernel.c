@@ -4,6 +4,7 @@
 
 #include <endian.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <infiniband/ib.h>
 #include <stdio.h>
 
@@ -23,7 +24,7 @@ static struct rcm_sa *sa;
 /* ---- Our own client's stand-in ---- */
 
 static int umad_usable;
-static unsigned umad_asked, umad_cancelled, umad_looks;
+static unsigned umad_asked, umad_cancelled, umad_looks, umad_abandoned;
 static rcm_sa_done_fn *umad_done;
 static void *umad_arg;
 
@@ -80,6 +81,12 @@ static void umad_close(struct rcm_sa *on)
 	(void)on;
 }
 
+static void umad_abandon(struct rcm_sa *on)
+{
+	(void)on;
+	umad_abandoned++;
+}
+
 static void umad_look(struct rcm_sa *on)
 {
 	(void)on;
@@ -88,14 +95,34 @@ static void umad_look(struct rcm_sa *on)
 
 const struct rcm_sa_ops rcm_sa_umad = {
 	.name = "stand-in", .open = umad_open, .service = umad_service, .path = umad_path, .cancel = umad_cancel,
-	.look = umad_look, .stats = umad_stats, .close = umad_close, .abandon = umad_close,
+	.look = umad_look, .stats = umad_stats, .close = umad_close, .abandon = umad_abandon,
 };
+
+/* ---- What keeps account of descriptors ---- */
+
+static bool fds_are_full;
+
+int __real_rcm_fds_add(int fd);
+int __wrap_rcm_fds_add(int fd);
+
+int __wrap_rcm_fds_add(int fd)
+{
+	struct rcm_ucma other;
+
+	if (!fds_are_full)
+		return __real_rcm_fds_add(fd);
+	/* As the library does, but in the fake's way. */
+	assert_int_equal(rcm_ucma_open(&other, O_NONBLOCK), 0);
+	other.ops->close(fd);
+	rcm_ucma_close(&other);
+	return -ENOMEM;
+}
 
 static int set_up(void **state)
 {
 	(void)state;
 	umad_usable = -EACCES;
-	umad_asked = umad_cancelled = umad_looks = 0;
+	umad_asked = umad_cancelled = umad_looks = umad_abandoned = 0;
 	rcm_fake_clock_use(1000 * RCM_NS_PER_S);
 	rcm_fake_ucma_use();
 	rcm_fake_ucma_lenient(true);
@@ -468,6 +495,40 @@ static void test_port_that_cannot_be_bound_is_refused_at_once(void **state)
 	assert_int_equal(rcm_fake_ucma_ids(), 0);
 }
 
+static void test_device_that_can_not_be_kept_account_of_is_opened_anew(void **state)
+{
+	const struct rcm_sa_service_query asked = { .by_id = true, .service_id = 1 };
+	struct rcm_sa_query *query = NULL;
+	struct heard h = { 0 };
+
+	(void)state;
+	fds_are_full = true;
+	assert_int_equal(rcm_sa_kernel.service(sa, &asked, hear, &h, &query), -ENOMEM);
+	fds_are_full = false;
+	assert_int_equal(h.calls, 0);
+	rcm_sa_kernel.cancel(sa, ask_service(&h, 0));
+	assert_int_equal(rcm_fake_ucma_ids(), 0);
+}
+
+/* It is closed again, and the next query opens another. */
+static void test_device_that_the_loop_does_not_take_is_opened_anew(void **state)
+{
+	const struct rcm_sa_service_query asked = { .by_id = true, .service_id = 1 };
+	struct rcm_sa_query *query = NULL;
+	struct heard h = { 0 };
+	int epfd = atomic_exchange(&loop.epfd, -1);
+
+	(void)state;
+	assert_int_equal(rcm_sa_kernel.service(sa, &asked, hear, &h, &query), -EBADF);
+	assert_int_equal(h.calls, 0);
+	atomic_store(&loop.epfd, epfd);
+	ask_service(&h, 0);
+	rcm_fake_ucma_event_of(rcm_fake_ucma_last_handle(), RDMA_CM_EVENT_ADDRINFO_ERROR, -ENODATA);
+	turn();
+	assert_int_equal(h.calls, 1);
+	assert_int_equal(h.status, -ENOENT);
+}
+
 static void test_device_removed_ends_its_query(void **state)
 {
 	struct heard h = { 0 };
@@ -551,6 +612,31 @@ static void test_queries_of_a_client_that_is_closed_are_not_answered(void **stat
 		assert_int_equal(h[i].calls, 0);
 }
 
+/* As in the child of a fork: no loop is touched. */
+static void test_client_that_is_abandoned_abandons_umad(void **state)
+{
+	struct heard h = { 0 };
+
+	(void)state;
+	umad_usable = 0;
+	ask_service(&h, 0);
+	rcm_fake_ucma_event_of(rcm_fake_ucma_last_handle(), RDMA_CM_EVENT_ADDRINFO_ERROR, -ETIMEDOUT);
+	turn();
+	assert_int_equal(umad_asked, 1);
+	rcm_sa_kernel.abandon(sa);
+	sa = NULL;
+	assert_int_equal(umad_abandoned, 1);
+	assert_int_equal(h.calls, 0);
+}
+
+static void test_client_that_never_asked_umad_is_abandoned_alone(void **state)
+{
+	(void)state;
+	rcm_sa_kernel.abandon(sa);
+	sa = NULL;
+	assert_int_equal(umad_abandoned, 0);
+}
+
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -572,10 +658,14 @@ int main(void)
 		T(test_query_cancelled_is_not_answered),
 		T(test_query_cancelled_makes_room_in_the_next_turn),
 		T(test_port_that_cannot_be_bound_is_refused_at_once),
+		T(test_device_that_can_not_be_kept_account_of_is_opened_anew),
+		T(test_device_that_the_loop_does_not_take_is_opened_anew),
 		T(test_device_removed_ends_its_query),
 		T(test_step_that_the_kernel_refuses_ends_its_query),
 		T(test_query_that_waited_is_told_that_the_kernel_refuses_it),
 		T(test_queries_beyond_the_window_wait_in_order),
+		T(test_client_that_is_abandoned_abandons_umad),
+		T(test_client_that_never_asked_umad_is_abandoned_alone),
 		cmocka_unit_test_setup(test_queries_of_a_client_that_is_closed_are_not_answered, set_up),
 	};
 

@@ -28,6 +28,7 @@ static struct {
 	const void *message;		/* what waits to be received */
 	int length;
 	uint32_t status;
+	bool recv_says_no_cause;
 } lib;
 
 int umad_open_port(const char *ca_name, int portnum)
@@ -88,6 +89,8 @@ int umad_recv(int portid, void *umad, int *length, int timeout_ms)
 
 	assert_int_equal(portid, lib.fd);
 	assert_int_equal(timeout_ms, 0);
+	if (lib.recv_says_no_cause)
+		return -EIO;
 	if (lib.recv_errno || !lib.message) {
 		*length = 12345;	/* garbage, as libibumad has it there */
 		errno = lib.recv_errno ? lib.recv_errno : EAGAIN;
@@ -275,6 +278,15 @@ static void test_umad_receive_from_a_device_that_is_gone_is_its_error(void **sta
 	assert_int_equal(rcm_umad_device.recv(umad, &message), -EIO);
 }
 
+/* What errno was before is of something else. */
+static void test_umad_receive_that_fails_without_a_cause_is_eio(void **state)
+{
+	(void)state;
+	lib.recv_says_no_cause = true;
+	errno = EACCES;
+	assert_int_equal(rcm_umad_device.recv(umad, &message), -EIO);
+}
+
 static void port_add(const char *device)
 {
 	static const char *const files[][2] = {
@@ -361,6 +373,7 @@ int main(void)
 		TEST(test_umad_receive_grows_for_a_table_and_shrinks_again),
 		TEST(test_umad_receive_of_more_than_the_limit_is_emsgsize_with_its_first_bytes),
 		TEST(test_umad_receive_from_a_device_that_is_gone_is_its_error),
+		TEST(test_umad_receive_that_fails_without_a_cause_is_eio),
 		TEST(test_umad_address_is_found_after_the_device_was_renamed),
 		TEST(test_umad_that_may_not_be_opened_is_eacces_for_a_second),
 	};
