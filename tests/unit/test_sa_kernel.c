@@ -293,16 +293,22 @@ static void test_kernels_two_seconds_are_not_the_deadline(void **state)
 	assert_int_equal(rcm_fake_ucma_ids(), 0);
 }
 
+/* The kernel gives up, and umad is asked. */
+static void ask_until_umad_has_it(struct heard *h)
+{
+	umad_usable = 0;
+	ask_service(h, 0);
+	rcm_fake_ucma_event_of(rcm_fake_ucma_last_handle(), RDMA_CM_EVENT_ADDRINFO_ERROR, -ETIMEDOUT);
+	turn();
+}
+
 static void test_service_the_kernel_gives_up_is_asked_over_umad(void **state)
 {
 	struct heard h = { 0 };
 	struct rcm_sa_stats stats;
 
 	(void)state;
-	umad_usable = 0;
-	ask_service(&h, 0);
-	rcm_fake_ucma_event_of(rcm_fake_ucma_last_handle(), RDMA_CM_EVENT_ADDRINFO_ERROR, -ETIMEDOUT);
-	turn();
+	ask_until_umad_has_it(&h);
 	assert_int_equal(umad_asked, 1);
 	assert_int_equal(h.calls, 0);
 	assert_int_equal(rcm_fake_ucma_ids(), 0);
@@ -368,10 +374,7 @@ static void test_query_that_umad_has_is_left_to_it_where_ports_changed(void **st
 	struct heard h = { 0 };
 
 	(void)state;
-	umad_usable = 0;
-	ask_service(&h, 0);
-	rcm_fake_ucma_event_of(rcm_fake_ucma_last_handle(), RDMA_CM_EVENT_ADDRINFO_ERROR, -ETIMEDOUT);
-	turn();
+	ask_until_umad_has_it(&h);
 	rcm_sa_kernel.look(sa);
 	assert_int_equal(umad_looks, 1);
 	assert_int_equal(h.calls, 0);
@@ -618,10 +621,7 @@ static void test_client_that_is_abandoned_abandons_umad(void **state)
 	struct heard h = { 0 };
 
 	(void)state;
-	umad_usable = 0;
-	ask_service(&h, 0);
-	rcm_fake_ucma_event_of(rcm_fake_ucma_last_handle(), RDMA_CM_EVENT_ADDRINFO_ERROR, -ETIMEDOUT);
-	turn();
+	ask_until_umad_has_it(&h);
 	assert_int_equal(umad_asked, 1);
 	rcm_sa_kernel.abandon(sa);
 	sa = NULL;

@@ -202,6 +202,19 @@ static void test_tcp_connection_that_ends_in_the_middle_has_its_questions_asked_
 		check(&asked[i], RCM_DNS_FOUND, 1);
 }
 
+/* A question by TCP, answered: its connection is there for the next. */
+static void ask_once(struct name_server_question *ret_question)
+{
+	struct asked asked;
+
+	configure(1, "options use-vc attempts:1\n");
+	ask(&asked, "a.test", AF_INET);
+	take_tcp(ret_question);
+	name_server_answer(ret_question);
+	turn();
+	check(&asked, RCM_DNS_FOUND, 1);
+}
+
 /* The other end is gone, and that isn't read yet. */
 static void test_tcp_connection_that_takes_nothing_more_has_its_questions_asked_on_another(void **state)
 {
@@ -209,12 +222,7 @@ static void test_tcp_connection_that_takes_nothing_more_has_its_questions_asked_
 	struct asked asked;
 
 	(void)state;
-	configure(1, "options use-vc attempts:1\n");
-	ask(&asked, "a.test", AF_INET);
-	take_tcp(&first);
-	name_server_answer(&first);
-	turn();
-	check(&asked, RCM_DNS_FOUND, 1);
+	ask_once(&first);
 	send_error = EPIPE;
 	ask(&asked, "a.test", AF_INET);
 	turn();
@@ -232,12 +240,7 @@ static void test_tcp_question_whose_sending_a_signal_interrupts_goes_by_the_same
 	struct asked asked;
 
 	(void)state;
-	configure(1, "options use-vc attempts:1\n");
-	ask(&asked, "a.test", AF_INET);
-	take_tcp(&first);
-	name_server_answer(&first);
-	turn();
-	check(&asked, RCM_DNS_FOUND, 1);
+	ask_once(&first);
 	send_error = EINTR;
 	ask(&asked, "b.test", AF_INET);
 	turn();
