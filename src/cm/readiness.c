@@ -128,7 +128,8 @@ static bool readiness_is_lost(struct rcm_readiness *readiness, int fd)
 	if (readiness->doubts == doubts)
 		return false;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	there = fdinfo_has(fd, is_watch_of_due, readiness, true);
+	/* Of a number that is closed now the program may have a file later, and nobody doubts then. */
+	there = fcntl(fd, F_GETFD) >= 0 && fdinfo_has(fd, is_watch_of_due, readiness, true);
 	pthread_setcancelstate(cancel, NULL);
 	readiness->doubts = doubts;
 	if (!there)

@@ -199,6 +199,25 @@ static void test_readiness_that_was_closed_leaves_alone_what_has_its_numbers(voi
 	close(loop);
 }
 
+/* Closed, doubted and shown while nobody had the number; then an event loop of the program's gets it. */
+static void test_readiness_whose_number_was_free_at_the_doubt_leaves_alone_who_gets_it(void **state)
+{
+	struct epoll_event watched = { .events = EPOLLIN, .data.u64 = 7 }, ready;
+	int due_fd = readiness.due_fd, loop;
+
+	(void)state;
+	close(fd);
+	rcm_fds_doubt();
+	rcm_readiness_show(&readiness, fd);
+	loop = epoll_create1(EPOLL_CLOEXEC);
+	assert_int_equal(loop, fd);
+	assert_int_equal(epoll_ctl(loop, EPOLL_CTL_ADD, due_fd, &watched), 0);
+	assert_false(rcm_readiness_hide(&readiness, fd));
+	assert_int_equal(epoll_wait(loop, &ready, 1, 0), 1);
+	assert_int_equal(ready.data.u64, 7);
+	close(due_fd);
+}
+
 static void test_readiness_that_is_there_still_works_on_after_a_doubt(void **state)
 {
 	(void)state;
@@ -223,6 +242,7 @@ int main(void)
 		TEST(test_readiness_covering_keeps_o_nonblock),
 		TEST(test_readiness_that_cannot_cover_leaves_all_as_it_was),
 		TEST(test_readiness_that_was_closed_leaves_alone_what_has_its_numbers),
+		TEST(test_readiness_whose_number_was_free_at_the_doubt_leaves_alone_who_gets_it),
 		TEST(test_readiness_that_is_there_still_works_on_after_a_doubt),
 	};
 
