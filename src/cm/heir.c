@@ -2,6 +2,7 @@
 /* A channel in the child of a fork. */
 #include "cm/heir.h"
 
+#include <string.h>
 #include <sys/stat.h>
 
 #include "cm/channel.h"
@@ -54,12 +55,10 @@ bool rcm_id_renew(struct rcm_id *id) RCM_UNCHECKED
 
 	rcm_lock_renew(&id->queues);
 	pthread_cond_init(&id->changed, NULL);
-	for (unsigned i = 0; i < 2; i++) {
-		atomic_store(&id->unacked[i], 0);
-		atomic_store(&id->commands[i], 0);
-	}
-	for (unsigned i = 0; i < RCM_EVENT_PLACES; i++)
-		atomic_store(&id->unacked_of[i], 0);
+	/* No other thread is here. */
+	memset(id->unacked, 0, sizeof(id->unacked));
+	memset(id->commands, 0, sizeof(id->commands));
+	memset(id->unacked_of, 0, sizeof(id->unacked_of));
 	atomic_store(&id->renewals, 0);
 	atomic_store(&id->awaiting, 0);
 	id->migrating = false;

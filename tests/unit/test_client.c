@@ -2,10 +2,12 @@
 /* The SA client: queries in, records out, over a scripted umad. */
 #include <errno.h>
 #include <stdio.h>
+#include <sys/eventfd.h>
 
 #include "base/clock.h"
 #include "base/limits.h"
 #include "fake_clock.h"
+#include "fake_malloc.h"
 #include "fake_umad.h"
 #include "heard.h"
 #include "loop/timer.h"
@@ -722,9 +724,79 @@ static void test_client_puts_a_look_off_three_times_where_something_is_due_soon(
 	rcm_timer_stop(&loop, &soon);
 }
 
+/* Of each kind, on a port that is open. */
+static int ask_kind(unsigned kind, struct heard *h, struct rcm_sa_query **ret_query)
+{
+	struct rcm_sa_path_query path = { .port = port_gid(1), .deadline = rcm_clock_now() + RCM_NS_PER_S };
+
+	return kind == 0 ? ask(1, "disk", h, ret_query) : kind == 1 ? publish(false, h) :
+	       rcm_sa_umad.path(sa, &path, hear, h, ret_query);
+}
+
+static void test_client_without_memory_refuses_at_once_and_answers_the_others(void **state)
+{
+	struct rcm_sa_query *query, *none = NULL;
+	struct rcm_fake_sent sent;
+	struct heard h = { 0 }, refused = { 0 };
+	struct rcm_sa *other = NULL;
+	uint8_t record[176];
+
+	(void)state;
+	rcm_fake_malloc_fail(1);
+	assert_int_equal(rcm_client_open(&loop, &rcm_fake_umad_ops, &other), -ENOMEM);
+	assert_true(rcm_fake_malloc_calm());
+	assert_null(other);
+	/* The port's link. */
+	rcm_fake_malloc_fail(1);
+	assert_int_equal(ask(1, "disk", &refused, &none), -ENOMEM);
+	assert_true(rcm_fake_malloc_calm());
+	assert_int_equal(rcm_fake_umad.opens, 0);
+	assert_int_equal(ask(1, "disk", &h, &query), 0);
+	for (unsigned kind = 0; kind < 3; kind++) {
+		rcm_fake_malloc_fail(1);
+		assert_int_equal(ask_kind(kind, &refused, &none), -ENOMEM);
+		assert_true(rcm_fake_malloc_calm());
+		assert_null(none);
+	}
+	sent = rcm_fake_umad_sent();
+	rcm_fake_record(7, "disk", record);
+	rcm_fake_umad_answer(&sent, 0, 176, record, sizeof(record));
+	turn();
+	assert_int_equal(h.calls, 1);
+	assert_int_equal(h.status, 0);
+	assert_int_equal(refused.calls, 0);
+}
+
+/* Its address was read a moment ago, by another file. */
+static void test_client_asks_a_port_that_was_lost_and_opened_again_where_its_sm_is_now(void **state)
+{
+	struct rcm_sa_query *query;
+	struct rcm_fake_sent sent;
+	struct heard h = { 0 }, next = { 0 };
+	uint8_t record[176];
+
+	(void)state;
+	assert_int_equal(ask(1, "disk", &h, &query), 0);
+	sent = rcm_fake_umad_sent();
+	rcm_fake_record(7, "disk", record);
+	rcm_fake_umad_answer(&sent, 0, 176, record, sizeof(record));
+	turn();
+	assert_int_equal(h.calls, 1);
+	rcm_fake_umad.recv_ret = -EIO;
+	assert_int_equal(eventfd_write(rcm_fake_umad_ops.fd(sent.umad), 1), 0);
+	turn();
+	assert_int_equal(rcm_fake_umad.open_now, 0);
+	rcm_fake_umad.recv_ret = 0;
+	rcm_fake_umad.sm_lid = 9;
+	assert_int_equal(ask(1, "disk", &next, &query), 0);
+	assert_int_equal(rcm_fake_umad_sent().to.lid, 9);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
+		TEST(test_client_without_memory_refuses_at_once_and_answers_the_others),
+		TEST(test_client_asks_a_port_that_was_lost_and_opened_again_where_its_sm_is_now),
 		TEST(test_client_publishes_and_tells_that_the_sa_agreed),
 		TEST(test_client_publishing_keeps_the_status_of_a_refusal),
 		TEST(test_client_deleting_what_is_not_there_is_enoent),

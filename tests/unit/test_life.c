@@ -393,6 +393,8 @@ static void test_id_being_destroyed_at_a_fork_can_be_locked_in_the_child(void **
 		alarm(60);
 		rcm_adopt_enter();
 		rcm_lock_acquire(&id->lock);
+		/* Waits for those that wait. */
+		pthread_cond_destroy(&id->changed);
 		_exit(0);
 	}
 	rcm_lock_release(&id->lock);
@@ -401,6 +403,66 @@ static void test_id_being_destroyed_at_a_fork_can_be_locked_in_the_child(void **
 	rcm_event_ack(event);
 	assert_int_equal(finish(), 0);
 	rcm_id_put(id);
+}
+
+/* The threads that were at it are not there. */
+static void test_channel_of_before_a_fork_is_nobodys_in_the_child(void **state)
+{
+	struct rcm_channel *channel = rcm_world_channel;
+	int status;
+	pid_t pid;
+
+	(void)state;
+	pid = fork();
+	if (!pid) {
+		alarm(60);
+		channel->users = 1;
+		channel->own_awaited = 1;
+		channel->closing = true;
+		channel->recognized = true;
+		channel->shared = false;
+		channel->readiness.shown = true;
+		sem_post(&channel->own);
+		rcm_adopt_enter();
+		_exit(channel->users || channel->own_awaited || channel->closing || channel->recognized ||
+		      !channel->shared || channel->readiness.shown || !sem_trywait(&channel->own) ||
+		      !atomic_load(&channel->foreign));
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
+static void test_id_of_before_a_fork_counts_nothing_in_the_child(void **state)
+{
+	unsigned left = 0;
+	int status;
+	pid_t pid;
+
+	(void)state;
+	id = rcm_world_id(RDMA_PS_TCP);
+	pid = fork();
+	if (!pid) {
+		alarm(60);
+		for (unsigned i = 0; i < 2; i++) {
+			atomic_store(&id->unacked[i], 1);
+			atomic_store(&id->commands[i], 1);
+		}
+		for (unsigned i = 0; i < RCM_EVENT_PLACES; i++)
+			atomic_store(&id->unacked_of[i], 1);
+		atomic_store(&id->renewals, 1);
+		atomic_store(&id->awaiting, 1);
+		id->migrating = true;
+		rcm_adopt_enter();
+		for (unsigned i = 0; i < 2; i++)
+			left += atomic_load(&id->unacked[i]) + atomic_load(&id->commands[i]);
+		for (unsigned i = 0; i < RCM_EVENT_PLACES; i++)
+			left += atomic_load(&id->unacked_of[i]);
+		left += atomic_load(&id->renewals) + atomic_load(&id->awaiting) + id->migrating;
+		_exit((int)left);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	assert_int_equal(rcm_id_destroy(id), 0);
 }
 
 /* What a thread that isn't there was at can be anything; the rest of the channel is as good as new. */
@@ -629,6 +691,8 @@ int main(void)
 		TEST(test_wait_for_a_request_ends_when_the_listener_is_destroyed),
 		TEST(test_event_of_a_wait_is_not_left_in_an_id_being_destroyed),
 		TEST(test_id_being_destroyed_at_a_fork_can_be_locked_in_the_child),
+		TEST(test_channel_of_before_a_fork_is_nobodys_in_the_child),
+		TEST(test_id_of_before_a_fork_counts_nothing_in_the_child),
 		TEST(test_channel_whose_lock_was_held_at_a_fork_is_empty_in_the_child),
 		TEST(test_channel_that_goes_needs_no_descriptor_for_events_of_ours),
 		TEST(test_call_on_an_id_that_becomes_synchronous_meanwhile_does_not_wait),

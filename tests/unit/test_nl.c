@@ -16,6 +16,7 @@
 
 static struct nl_sock *sock;
 static unsigned objects;
+static bool has_no_socket, has_no_callbacks, can_not_send;
 
 struct nl_sock *__real_nl_socket_alloc(void);
 struct nl_sock *__wrap_nl_socket_alloc(void);
@@ -24,6 +25,8 @@ void __wrap_nl_socket_free(struct nl_sock *one);
 
 struct nl_sock *__wrap_nl_socket_alloc(void)
 {
+	if (has_no_socket)
+		return NULL;
 	objects++;
 	return __real_nl_socket_alloc();
 }
@@ -32,6 +35,21 @@ void __wrap_nl_socket_free(struct nl_sock *one)
 {
 	objects--;
 	__real_nl_socket_free(one);
+}
+
+struct nl_cb *__real_nl_cb_alloc(enum nl_cb_kind kind);
+struct nl_cb *__wrap_nl_cb_alloc(enum nl_cb_kind kind);
+int __real_nl_send_auto(struct nl_sock *one, struct nl_msg *msg);
+int __wrap_nl_send_auto(struct nl_sock *one, struct nl_msg *msg);
+
+struct nl_cb *__wrap_nl_cb_alloc(enum nl_cb_kind kind)
+{
+	return has_no_callbacks ? NULL : __real_nl_cb_alloc(kind);
+}
+
+int __wrap_nl_send_auto(struct nl_sock *one, struct nl_msg *msg)
+{
+	return can_not_send ? -NLE_NOMEM : __real_nl_send_auto(one, msg);
 }
 
 static int set_up(void **state)
@@ -89,6 +107,22 @@ static void test_nl_refusal_is_told_and_the_socket_is_good_for_the_next_question
 	assert_int_equal(index, lo);
 }
 
+static void test_nl_question_that_memory_lacks_for_gets_no_answer(void **state)
+{
+	int lo = (int)if_nametoindex("lo"), index = 0;
+
+	(void)state;
+	has_no_callbacks = true;
+	assert_int_equal(ask_for(lo, &index), -ENOMEM);
+	has_no_callbacks = false;
+	can_not_send = true;
+	assert_int_equal(ask_for(lo, &index), -ENOMEM);
+	can_not_send = false;
+	assert_int_equal(index, 0);
+	assert_int_equal(ask_for(lo, &index), 0);
+	assert_int_equal(index, lo);
+}
+
 static void test_nl_protocol_that_the_kernel_lacks_is_told(void **state)
 {
 	struct nl_sock *none;
@@ -104,6 +138,9 @@ static void test_nl_socket_that_can_not_be_kept_account_of_leaves_nothing(void *
 
 	(void)state;
 	close(lowest);
+	has_no_socket = true;
+	assert_int_equal(rcm_nl_open(NETLINK_ROUTE, &sock), -ENOMEM);
+	has_no_socket = false;
 	rcm_fake_malloc_fail(1);
 	assert_int_equal(rcm_nl_open(NETLINK_ROUTE, &sock), -ENOMEM);
 	assert_true(rcm_fake_malloc_calm());
@@ -135,6 +172,7 @@ int main(void)
 		cmocka_unit_test(test_nl_socket_that_can_not_be_kept_account_of_leaves_nothing),
 		T(test_nl_question_is_answered_at_once),
 		T(test_nl_refusal_is_told_and_the_socket_is_good_for_the_next_question),
+		T(test_nl_question_that_memory_lacks_for_gets_no_answer),
 		T(test_nl_protocol_that_the_kernel_lacks_is_told),
 		T(test_nl_socket_that_is_not_the_librarys_is_not_closed),
 	};
