@@ -7,24 +7,16 @@
 #include "base/log.h"
 #include "cm/id.h"
 
-/* Of an id that nobody else has yet: it needs no lock. */
-static void kernel_set_handle(struct rcm_id *id, uint32_t handle) RCM_UNCHECKED
-{
-	id->handle = handle;
-	id->has_handle = true;
-}
-
+/* Here and in the next nobody else has the id yet: it needs no lock. */
 int rcm_kernel_create(struct rcm_id *id) RCM_UNCHECKED
 {
 	const struct rcm_ucma *ucma = &id->channel->ucma;
-	uint32_t handle;
 	int ret;
 
 	if (ucma->fd < 0)
 		return 0;
-	ret = rcm_ucma_create_id(ucma, id->entry.uid, id->pub.ps, id->pub.qp_type, &handle);
-	if (!ret)
-		kernel_set_handle(id, handle);
+	ret = rcm_ucma_create_id(ucma, id->entry.uid, id->pub.ps, id->pub.qp_type, &id->handle);
+	id->has_handle = !ret;
 	return ret;
 }
 
@@ -44,11 +36,9 @@ static int kernel_fetch(struct rcm_channel *to, uint32_t handle, struct rcm_chan
 
 int rcm_kernel_adopt(struct rcm_id *id, uint32_t handle, struct rcm_channel *from) RCM_UNCHECKED
 {
-	int ret = kernel_fetch(id->channel, handle, from);
-
-	if (!ret)
-		kernel_set_handle(id, handle);
-	return ret;
+	id->handle = handle;
+	id->has_handle = true;
+	return kernel_fetch(id->channel, handle, from);
 }
 
 static int kernel_destroy_bare(struct rcm_channel *channel, uint32_t handle)

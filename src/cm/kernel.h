@@ -15,7 +15,8 @@ struct rcm_id;
 int rcm_kernel_create(struct rcm_id *id);
 
 /* Takes over a kernel's id that exists already, on the channel from, and doesn't know this one by uid before ACCEPT:
- * brings it to the channel that id is on. 0, what MIGRATE_ID said: it is still the caller's. */
+ * brings it to the channel that id is on. 0, what MIGRATE_ID said: it is still the caller's, and
+ * id can only be freed. */
 int rcm_kernel_adopt(struct rcm_id *id, uint32_t handle, struct rcm_channel *from);
 
 /*

@@ -81,7 +81,7 @@ static int mcast_start_join(struct rcm_id *id, const struct sockaddr *addr, uint
 			    bool awaited)
 {
 	struct rcm_mcast *mcast;
-	uint32_t handle = 0;
+	uint32_t handle;
 	uint64_t uid;
 	int ret;
 

@@ -130,7 +130,7 @@ static void tcp_connection_end(struct rcm_tcp_connection *connection, int error)
 
 	connection->busy = true;
 	if (connection->out && connection->connected)
-		tcp->pipeline = connection->answered ? connection->answered : 1;
+		tcp->pipeline = connection->answered;
 	if (!connection->answered && connection->connected && !connection->lost)
 		culprit = connection->out;
 	if (culprit)

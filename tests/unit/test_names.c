@@ -497,9 +497,16 @@ static void test_names_closed_with_lookups_in_every_state_frees_all(void **state
 
 	(void)state;
 	fake_families_room(100);
+	fake_families_go_beyond(true);
 	start_many(r, MANY);
+	turn();
+	/* It waits for its turn to go beyond it. */
 	start(&fresh, "fresh.test");
+	turn();
 	rcm_names_close(names);
+	fake_families_go_beyond(false);
+	rcm_fake_clock_advance(RCM_DNS_NEWEST_US * 1000);
+	turn();
 	assert_int_equal(rcm_names_open(&loop, &fake_families, &names), 0);
 	rcm_names_configure(names, files_dns, make_resolv(LOCAL), make_hosts());
 	for (unsigned i = 0; i < MANY; i++)
