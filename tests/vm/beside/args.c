@@ -2,6 +2,7 @@
 /* What the names of arguments stand for. */
 #include "beside.h"
 
+#include <net/if.h>
 #include <sys/un.h>
 
 bool arg_is(const char *arg, const char *name)
@@ -28,30 +29,44 @@ static const struct {
 	{"loop4", "127.0.0.1"},	      {"loop6", "::1"},
 	{"local4", "10.2.0.1"},	      {"local6", "fd02::1"},
 	{"link6", "fe80::1%v0"},      {"link6_unscoped", "fe80::1"},
+	{"link6_other", "fe80::1%v1"},
 	{"second", "10.2.1.1"},	      {"foreign", "10.9.9.9"},
 	{"silent", "10.2.0.77"},      {"silent6", "fd02::77"},
 	{"mcast4", "239.1.1.1"},      {"other4", "239.1.1.2"},
 	{"mcast6", "ff0e::1"},	      {"mapped", "::ffff:10.2.0.1"},
 };
 
-static struct sockaddr *address_of_ib(uint16_t port, bool with_gid)
+static struct sockaddr *address_of_ib(const char *arg, uint16_t port)
 {
 	static struct sockaddr_ib sib;
+	uint64_t space = arg_is(arg, "ib_udp") ? RDMA_PS_UDP : arg_is(arg, "ib_own") ? RDMA_PS_IB : RDMA_PS_TCP;
 
-	sib = (struct sockaddr_ib){.sib_family = AF_IB, .sib_sid = htobe64(0x0000000001060000ULL | port),
-				   .sib_sid_mask = htobe64(~0ULL), .sib_pkey = htons(0xFFFF)};
-	if (with_gid)
-		inet_pton(AF_INET6, "::ffff:10.2.0.1", &sib.sib_addr);
+	sib = (struct sockaddr_ib){.sib_family = AF_IB, .sib_sid = htobe64(space << 16 | port), .sib_sid_mask = htobe64(~0ULL),
+				   .sib_pkey = htons(0xFFFF)};
+	if (!arg_is(arg, "ib_any"))
+		inet_pton(AF_INET6, arg_is(arg, "ib_link") ? "fe80::1" : "::ffff:10.2.0.1", &sib.sib_addr);
+	if (arg_is(arg, "ib_pkey0"))
+		sib.sib_pkey = 0;
+	if (arg_is(arg, "ib_mask0"))
+		sib.sib_sid_mask = 0;
+	if (arg_is(arg, "ib_scope"))
+		sib.sib_scope_id = 2;
 	return (struct sockaddr *)&sib;
 }
 
 struct sockaddr *arg_address(struct world *w, const char *arg, uint16_t port)
 {
 	static struct sockaddr_storage odd;
+	struct sockaddr_in6 *scoped;
 
 	for (size_t i = 0; i < sizeof(addresses) / sizeof(addresses[0]); i++) {
 		if (arg_is(arg, addresses[i].name))
 			return vm_sockaddr(addresses[i].number, port);
+	}
+	if (arg_is(arg, "local6_scoped")) {
+		scoped = (struct sockaddr_in6 *)vm_sockaddr("fd02::1", port);
+		scoped->sin6_scope_id = if_nametoindex("v0");
+		return (struct sockaddr *)scoped;
 	}
 	if (arg_is(arg, "null"))
 		return NULL;
@@ -61,8 +76,8 @@ struct sockaddr *arg_address(struct world *w, const char *arg, uint16_t port)
 		return vm_sockaddr(w->address, w->port);
 	if (arg_is(arg, "low"))
 		return vm_sockaddr(w->address, 7);
-	if (arg_is(arg, "ib") || arg_is(arg, "ib_any"))
-		return address_of_ib(port, arg_is(arg, "ib"));
+	if (!strncmp(arg, "ib", 2))
+		return address_of_ib(arg, port);
 	memset(&odd, 0, sizeof(odd));
 	odd.ss_family = arg_is(arg, "unix") ? AF_UNIX : arg_is(arg, "family_huge") ? 60000 : 0;
 	return (struct sockaddr *)&odd;
@@ -169,7 +184,7 @@ static void qp_random(struct world *w, struct ibv_qp_init_attr *attr)
 	attr->cap.max_recv_sge = sizes[(bits >> 24) % 6];
 	attr->cap.max_inline_data = sizes[(bits >> 32) % 8];
 	attr->sq_sig_all = (int)(bits >> 40) % 2;
-	attr->qp_type = (bits >> 48) % 4 ? w->space == RDMA_PS_TCP ? IBV_QPT_RC : IBV_QPT_UD
+	attr->qp_type = (bits >> 48) % 4 ? space_is_datagrams(w->space) ? IBV_QPT_UD : IBV_QPT_RC
 					: (enum ibv_qp_type)((bits >> 52) % 12);
 }
 
@@ -189,7 +204,7 @@ static enum ibv_qp_type qp_type_of(struct world *w, const char *arg)
 		return IBV_QPT_XRC_RECV;
 	if (arg_is(arg, "type0"))
 		return (enum ibv_qp_type)0;
-	return w->space == RDMA_PS_TCP || w->space == RDMA_PS_IB ? IBV_QPT_RC : IBV_QPT_UD;
+	return space_is_datagrams(w->space) ? IBV_QPT_UD : IBV_QPT_RC;
 }
 
 struct ibv_qp_init_attr *arg_qp(struct world *w, const char *arg, struct ibv_qp_init_attr *attr)

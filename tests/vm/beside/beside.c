@@ -124,6 +124,16 @@ static void job_start(struct job *job)
 	job->fd = fds[0];
 }
 
+/* Whether a line begins as a case's or a step's does: what a check that failed says comes in the place of that. */
+static bool line_is_outcome(const char *begin, const char *words)
+{
+	static const char first[] = "  from=";
+
+	if (*begin == STEP)
+		return !strncmp(words, first, strlen(first));
+	return *begin == MARK && words == begin + 1 + strspn(begin + 1, "0123456789");
+}
+
 /* The lines that are whole. What ended the process in the midst of a case is told when it has ended. */
 static void job_tell(struct job *job)
 {
@@ -132,7 +142,7 @@ static void job_tell(struct job *job)
 	for (; (end = memchr(begin, '\n', job->len - (size_t)(begin - job->said))); begin = end + 1) {
 		char *words = begin + strcspn(begin, " ");
 
-		if ((*begin != MARK && *begin != STEP) || words > end)
+		if (words > end || !line_is_outcome(begin, words))
 			break;
 		if (*begin == STEP)
 			printf("%.*s outcome=ended%.*s\n", (int)(words - begin - 1), begin + 1, (int)(end - words), words);
@@ -279,7 +289,8 @@ static void plan_add_call(const struct call *call)
 	for (size_t s = 0; s < states_count; s++) {
 		char *args = strdup(call->args), *rest = NULL;
 
-		int left = plan.devices ? 1 : call_is_told(call, states[s].name) ? INT_MAX : FEW;
+		int few = call->in_alone ? 0 : FEW;
+		int left = plan.devices ? few / FEW : call_is_told(call, states[s].name) ? INT_MAX : few;
 
 		if (states[s].own_device != plan.devices)
 			left = 0;
@@ -366,6 +377,8 @@ int main(int argc, char **argv)
 		plan_add_call(&conn_calls[i]);
 	for (size_t i = 0; !sequences && i < id_calls_count; i++)
 		plan_add_call(&id_calls[i]);
+	for (size_t i = 0; !sequences && i < own_calls_count; i++)
+		plan_add_call(&own_calls[i]);
 	if (only)
 		plan_limit(only);
 	else

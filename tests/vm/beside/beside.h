@@ -75,6 +75,7 @@ struct state {
 	bool synchronous;
 	void (*make)(struct world *w);
 	bool own_device;			/* removed with the id on it; a library sees it come and go but once */
+	const char *address;			/* of the device, where it is to be another than vm_address() */
 };
 
 extern const struct state states[];
@@ -86,6 +87,8 @@ void state_make(struct world *w, const struct state *state);
 void state_end(struct world *w);
 
 void world_listen(struct world *w);
+/* Of queue pairs that aren't connected. */
+bool space_is_datagrams(enum rdma_port_space space);
 /* A queue pair that serves everywhere. */
 void world_qp(struct rdma_cm_id *id);
 
@@ -102,17 +105,18 @@ void device_end(struct world *w);
 /* Takes what comes to the channel until this many ids were told that their device goes. */
 void removals_take(struct rdma_event_channel *channel, int count);
 
-/* ---- calls.c, conn_calls.c ---- */
+/* ---- id_calls.c, conn_calls.c, own_calls.c ---- */
 
 struct call {
 	const char *name;
 	void (*run)(struct world *w, const char *arg);
 	const char *args;			/* words */
 	const char *in;				/* states in which all are tried, elsewhere a few; NULL: all */
+	bool in_alone;				/* elsewhere none */
 };
 
-extern const struct call id_calls[], conn_calls[];
-extern const size_t id_calls_count, conn_calls_count;
+extern const struct call id_calls[], conn_calls[], own_calls[];
+extern const size_t id_calls_count, conn_calls_count, own_calls_count;
 
 /* What the call returned, with errno where it is -1. Set errno to 0 before. */
 void call_did(struct world *w, int ret);

@@ -44,6 +44,14 @@ static void call_resolve_from(struct world *w, const char *arg)
 	DO(w, rdma_resolve_addr(w->id, arg_address(w, arg, 0), vm_sockaddr(w->address, port), 2000));
 }
 
+/* To an IPv6 destination, from an address that arg names. */
+static void call_resolve6(struct world *w, const char *arg)
+{
+	uint16_t port = w->port ? w->port : 7;
+
+	DO(w, rdma_resolve_addr(w->id, arg_address(w, arg, 0), vm_sockaddr(vm_address6(), port), 2000));
+}
+
 static void call_route(struct world *w, const char *arg)
 {
 	DO(w, rdma_resolve_route(w->id, time_of(arg)));
@@ -142,6 +150,9 @@ static void call_join_ex(struct world *w, const char *arg)
 		attr.join_flags = 2;
 	if (arg_is(arg, "flag_huge"))
 		attr.join_flags = ~0U;
+	if (arg_is(arg, "mcast6") || arg_is(arg, "ib") || arg_is(arg, "any4"))
+		attr.addr = arg_address(w, arg, 0);
+	sscanf(arg, "m%uf%u", &attr.comp_mask, &attr.join_flags);
 	DO(w, rdma_join_multicast_ex(w->id, arg_is(arg, "null") ? NULL : &attr, &w->mcast_context));
 }
 
@@ -187,47 +198,50 @@ static void call_asked(struct world *w, const char *arg)
 }
 
 #define PARAMS \
-	"good null data8 zero data55 data56 data57 data92 data196 data197 data255 len_alone resp255 init255 depth16 retry255 " \
-	"flow srq qpn_huge random1 random2 random3 random4"
+	"good null data8 zero data55 data56 data57 data92 data180 data181 data196 data197 data255 len_alone resp255 " \
+	"init255 depth16 retry255 flow srq qpn_huge random1 random2 random3 random4"
 #define ADDRESSES \
-	"any6 loop4 loop6 local6 link6 link6_unscoped second foreign mcast6 mapped ib ib_any unix family0 " \
-	"family_huge"
+	"any6 loop4 loop6 local6 local6_scoped link6 link6_unscoped link6_other second foreign mcast6 mapped ib ib_any " \
+	"ib_udp ib_own ib_link ib_pkey0 ib_mask0 ib_scope unix family0 family_huge"
 
 const struct call conn_calls[] = {
 	{"nothing", call_nothing, "-"},
 	{"bind", call_bind, "good taken null mcast4 any4 low local4 silent " ADDRESSES,
-	 "new sync_new bound ud_new ib_new ipoib_new"},
+	 "new sync_new bound ud_new ib_new ipoib_new bound6"},
 	{"resolve", call_resolve, "good silent null mcast4 silent6 any4 time0 time1 time_negative time_huge " ADDRESSES,
-	 "new bound bound_any sync_new ud_new ib_new ipoib_new"},
+	 "new bound bound_any bound6 link_bound sync_new ud_new ib_new ib_bound ipoib_new"},
 	{"resolve_from", call_resolve_from, "good taken null mcast4 silent any4 " ADDRESSES,
 	 "new bound sync_new ud_new"},
+	{"resolve6", call_resolve6, "null good any4 local6 local6_scoped any6 link6 loop6 silent ib",
+	 "new bound6 bound sync_new ud_new ib_new ipoib_new"},
 	{"route", call_route, "good time0 time1 time_negative time_huge",
 	 "resolved sync_resolved ud_resolved routed"},
 	{"listen", call_listen, "0 1 -1 1024 2147483647",
-	 "new bound bound_any ud_new sync_bound ep_passive"},
+	 "new bound bound_any bound6 link_bound ud_new ud_bound ib_bound sync_bound ep_passive"},
 	{"connect", call_connect, PARAMS,
-	 "routed_qp routed ud_routed_qp sync_routed_qp ep"},
+	 "routed_qp routed ud_routed_qp sync_routed_qp ep routed6_qp ib_routed"},
 	{"accept", call_accept, PARAMS,
-	 "request request_qp ud_request ud_request_qp sync_request_qp"},
+	 "request request_qp ud_request ud_request_qp sync_request_qp request6_qp ib_request"},
 	{"reject", call_reject, "null data8 data147 data148 data149 data255 len_alone",
 	 "request ud_request sync_request"},
 	{"reject_ece", call_reject_ece, "null data8 data255",
 	 "request ud_request"},
 	{"establish", call_establish, "-"},
-	{"notify", call_notify, "established 0 1 1000 -1",
+	{"notify", call_notify, "established 0 1 2 3 5 6 7 19 1000 -1",
 	 "accepted connected taken"},
 	{"disconnect", call_disconnect, "-"},
 	{"get_request", call_get_request, "good null"},
 	{"join", call_join, "mcast4 good other4 any4 " ADDRESSES,
-	 "bound_qp ud_bound_qp ud_new ud_joined ipoib_new sync_ud_new"},
+	 "bound_qp ud_bound_qp ud_bound ud_new ud_joined ipoib_new ib_bound sync_ud_new"},
 	{"join_ex", call_join_ex,
-	 "good address_alone null no_mask flags_alone reserved mask_huge null_address sendonly flag2 flag_huge",
-	 "bound_qp ud_bound_qp ud_joined sync_ud_joined new"},
+	 "good address_alone null no_mask flags_alone reserved mask_huge null_address sendonly flag2 flag_huge mcast6 ib any4 "
+	 "m0f1 m1f0 m1f1 m1f2 m1f3 m2f1 m2f2 m3f0 m3f1 m3f2 m3f3 m3f4 m4f1 m5f0 m6f1 m7f1 m8f1",
+	 "bound_qp ud_bound_qp ud_bound ud_joined sync_ud_joined new ib_bound"},
 	{"leave", call_leave, "null mcast4 other4 mcast6 unix",
 	 "ud_joined ud_joined_bare sync_ud_joined ud_new"},
 	{"peer", call_peer, "disconnects rejects accepts goes"},
 	{"asked", call_asked, "good data56 depth16",
-	 "listening ud_listening listening_any sync_listening"},
+	 "listening ud_listening listening_any sync_listening ib_listening listening6"},
 };
 
 const size_t conn_calls_count = sizeof(conn_calls) / sizeof(conn_calls[0]);

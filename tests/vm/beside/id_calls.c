@@ -117,14 +117,21 @@ static const struct option {
 	uint8_t value[8];
 } options[] = {
 	{"tos", RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, 1, {32}},
+	{"tos_max", RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, 1, {255}},
 	{"tos_long", RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, 4, {32}},
 	{"tos_empty", RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, 0, {0}},
 	{"reuse", RDMA_OPTION_ID, RDMA_OPTION_ID_REUSEADDR, 4, {1}},
 	{"reuse_off", RDMA_OPTION_ID, RDMA_OPTION_ID_REUSEADDR, 4, {0}},
+	{"reuse2", RDMA_OPTION_ID, RDMA_OPTION_ID_REUSEADDR, 4, {2}},
+	{"reuse_long", RDMA_OPTION_ID, RDMA_OPTION_ID_REUSEADDR, 8, {1}},
 	{"reuse_short", RDMA_OPTION_ID, RDMA_OPTION_ID_REUSEADDR, 1, {1}},
 	{"afonly", RDMA_OPTION_ID, RDMA_OPTION_ID_AFONLY, 4, {1}},
+	{"afonly_off", RDMA_OPTION_ID, RDMA_OPTION_ID_AFONLY, 4, {0}},
 	{"afonly_short", RDMA_OPTION_ID, RDMA_OPTION_ID_AFONLY, 1, {1}},
 	{"ack_timeout", RDMA_OPTION_ID, 3, 1, {14}},
+	{"ack_timeout0", RDMA_OPTION_ID, 3, 1, {0}},
+	{"ack_timeout32", RDMA_OPTION_ID, 3, 1, {32}},
+	{"ack_timeout_empty", RDMA_OPTION_ID, 3, 0, {14}},
 	{"ack_timeout_huge", RDMA_OPTION_ID, 3, 1, {255}},
 	{"ack_timeout_long", RDMA_OPTION_ID, 3, 4, {14}},
 	{"id_unknown", RDMA_OPTION_ID, 77, 4, {0}},
@@ -136,16 +143,34 @@ static const struct option {
 	{"level_negative", -1, 0, 4, {0}},
 };
 
-static void option_path(struct world *w)
+static void option_path(struct world *w, const char *arg)
 {
 	struct ibv_path_data path = {.flags = IBV_PATH_FLAG_GMP | IBV_PATH_FLAG_PRIMARY | IBV_PATH_FLAG_BIDIRECTIONAL};
+	struct ibv_path_data paths[8];
+	size_t len = sizeof(path);
 
 	path.path.reversible_numpath = 0x80;
 	path.path.pkey = 0xFFFF;
 	path.path.mtu = 0x83;
 	path.path.rate = 0x82;
 	path.path.packetlifetime = 0x92;
-	DO(w, rdma_set_option(w->id, RDMA_OPTION_IB, RDMA_OPTION_IB_PATH, &path, sizeof(path)));
+	if (arg_is(arg, "path_zero"))
+		memset(&path, 0, sizeof(path));
+	if (arg_is(arg, "path_unflagged"))
+		path.flags = 0;
+	if (arg_is(arg, "path_alternate"))
+		path.flags = IBV_PATH_FLAG_ALTERNATE | IBV_PATH_FLAG_BIDIRECTIONAL;
+	if (arg_is(arg, "path_outbound"))
+		path.flags = IBV_PATH_FLAG_OUTBOUND | IBV_PATH_FLAG_PRIMARY;
+	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
+		paths[i] = path;
+	if (arg_is(arg, "path_two"))
+		len = 2 * sizeof(path);
+	if (arg_is(arg, "path_many"))
+		len = sizeof(paths);
+	if (arg_is(arg, "path_long"))
+		len = sizeof(path) + 1;
+	DO(w, rdma_set_option(w->id, RDMA_OPTION_IB, RDMA_OPTION_IB_PATH, paths, len));
 }
 
 static void option_random(struct world *w)
@@ -157,8 +182,6 @@ static void option_random(struct world *w)
 
 static void call_option(struct world *w, const char *arg)
 {
-	if (arg_is(arg, "path"))
-		return option_path(w);
 	if (arg_is(arg, "null"))
 		return DO(w, rdma_set_option(w->id, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, NULL, 1));
 	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
@@ -167,6 +190,8 @@ static void call_option(struct world *w, const char *arg)
 		if (arg_is(arg, option->name))
 			return DO(w, rdma_set_option(w->id, option->level, option->option, (void *)option->value, option->len));
 	}
+	if (!strncmp(arg, "path", 4))
+		return option_path(w, arg);
 	option_random(w);
 }
 
@@ -185,9 +210,15 @@ static void call_ports(struct world *w, const char *arg)
 
 static void call_migrate(struct world *w, const char *arg)
 {
-	if (arg_is(arg, "other"))
-		w->other_channel = vm_channel();
-	DO(w, rdma_migrate_id(w->id, arg_is(arg, "same") ? w->channel : w->other_channel));
+	struct rdma_event_channel *to = arg_is(arg, "same") ? w->channel : w->other_channel;
+
+	if (arg_is(arg, "other") || arg_is(arg, "back"))
+		to = w->other_channel = vm_channel();
+	if (arg_is(arg, "peers"))
+		to = w->peer_channel;
+	DO(w, rdma_migrate_id(w->id, to));
+	if (arg_is(arg, "back"))
+		DO(w, rdma_migrate_id(w->id, w->channel));
 }
 
 static void call_destroy(struct world *w, const char *arg)
@@ -293,12 +324,17 @@ const struct call id_calls[] = {
 	{"init_attr", call_init_attr, "1 2 3 0 null null_mask 4 5 6 7 1000 -1",
 	 "new resolved routed routed_qp request responded connected ud_routed_qp ud_request ud_joined"},
 	{"option", call_option,
-	 "tos path null tos_long tos_empty reuse reuse_off reuse_short afonly afonly_short ack_timeout ack_timeout_huge "
-	 "ack_timeout_long id_unknown id_negative path_empty path_short ib_unknown level_unknown level_negative random1 "
-	 "random2 random3",
-	 "new bound resolved routed connected ud_new sync_new"},
+	 "tos path null tos_max tos_long tos_empty reuse reuse_off reuse2 reuse_long reuse_short afonly afonly_off "
+	 "afonly_short ack_timeout ack_timeout0 ack_timeout32 ack_timeout_empty ack_timeout_huge "
+	 "ack_timeout_long id_unknown id_negative path_empty path_short path_zero path_unflagged "
+	 "path_alternate path_outbound path_two path_many path_long ib_unknown level_unknown level_negative random1 "
+	 "random2 random3 random4 random5 random6",
+	 "new bound resolved routed connected ud_new sync_new ib_routed resolved6"},
 	{"ports", call_ports, "-"},
-	{"migrate", call_migrate, "same other null"},
+	{"migrate", call_migrate, "same other null back peers",
+	 "new bound resolving address_due route_due connecting response_due connected disconnected "
+	 "request_due request accepted taken ud_joined ud_request_due ud_address_due ud_response_due listening "
+	 "sync_new sync_connected"},
 	{"destroy", call_destroy, "good with_qp"},
 	{"destroy_ep", call_destroy_ep, "-"},
 	{"get_event", call_get_event, "good null null_channel"},

@@ -47,9 +47,12 @@ static const struct state *sequence_state(struct world *w)
 
 static const struct call *sequence_call(struct world *w)
 {
-	size_t which = arg_random(w) % (conn_calls_count + id_calls_count);
+	size_t which = arg_random(w) % (conn_calls_count + id_calls_count + own_calls_count);
 
-	return which < conn_calls_count ? &conn_calls[which] : &id_calls[which - conn_calls_count];
+	if (which < conn_calls_count)
+		return &conn_calls[which];
+	which -= conn_calls_count;
+	return which < id_calls_count ? &id_calls[which] : &own_calls[which - id_calls_count];
 }
 
 static void sequence_arg(struct world *w, const struct call *call, char *ret_arg, size_t size)

@@ -323,7 +323,7 @@ void show_event(struct text *text, const char *prefix, struct world *w, const st
 	text_add(text, "%slisten_id=%s", inner, show_which(w, event->listen_id));
 	if (!memcmp(&event->param, zero, sizeof(zero)))
 		text_add(text, "%sparam=0", inner);
-	else if (w->space == RDMA_PS_UDP || w->space == RDMA_PS_IPOIB)
+	else if (space_is_datagrams(w->space))
 		show_ud(text, inner, w, event);
 	else
 		show_conn(text, inner, w, event);

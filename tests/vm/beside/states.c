@@ -6,11 +6,14 @@
 
 static const char mcast_group[] = "239.1.1.1";
 
+bool space_is_datagrams(enum rdma_port_space space)
+{
+	return space == RDMA_PS_UDP || space == RDMA_PS_IPOIB;
+}
+
 void world_qp(struct rdma_cm_id *id)
 {
-	bool datagrams = id->ps == RDMA_PS_UDP || id->ps == RDMA_PS_IPOIB;
-
-	vm_qp(id, datagrams ? IBV_QPT_UD : IBV_QPT_RC);
+	vm_qp(id, space_is_datagrams(id->ps) ? IBV_QPT_UD : IBV_QPT_RC);
 }
 
 static void world_expect(struct world *w, enum rdma_cm_event_type type)
@@ -26,7 +29,7 @@ static void world_id(struct world *w)
 
 void world_listen(struct world *w)
 {
-	if (w->space == RDMA_PS_IPOIB || w->space == RDMA_PS_IB)
+	if (w->space == RDMA_PS_IPOIB)
 		return;
 	w->listener = vm_id(w->peer_channel, w->space);
 	TRY(rdma_bind_addr(w->listener, vm_sockaddr(w->address, 0)));
@@ -181,7 +184,7 @@ static void make_responded(struct world *w)
 	w->peer = event->id;
 	TRY(rdma_ack_cm_event(event));
 	peer_accept(w);
-	CHECK_EQ(vm_expect(w->channel, w->space == RDMA_PS_UDP ? RDMA_CM_EVENT_ESTABLISHED
+	CHECK_EQ(vm_expect(w->channel, space_is_datagrams(w->space) ? RDMA_CM_EVENT_ESTABLISHED
 							       : RDMA_CM_EVENT_CONNECT_RESPONSE), 0);
 }
 
@@ -189,7 +192,7 @@ static void make_rejected(struct world *w)
 {
 	make_connecting(w);
 	TRY(rdma_reject(w->peer, "no", 2));
-	vm_expect(w->channel, w->space == RDMA_PS_UDP ? RDMA_CM_EVENT_UNREACHABLE : RDMA_CM_EVENT_REJECTED);
+	vm_expect(w->channel, space_is_datagrams(w->space) ? RDMA_CM_EVENT_UNREACHABLE : RDMA_CM_EVENT_REJECTED);
 }
 
 /* The answer of the other end is there and not taken. */
@@ -203,7 +206,7 @@ static void make_response_due(struct world *w)
 /* The thread of the other end has taken what tells it that it is connected. */
 static void peer_expect_established(struct world *w)
 {
-	for (int i = 0; w->space == RDMA_PS_TCP && !atomic_load(&w->peer_established) && i < VM_STEP_MS; i++)
+	for (int i = 0; !space_is_datagrams(w->space) && !atomic_load(&w->peer_established) && i < VM_STEP_MS; i++)
 		usleep(1000);
 }
 
@@ -219,7 +222,7 @@ static void make_connected(struct world *w)
 	make_connecting(w);
 	peer_accept(w);
 	world_expect(w, RDMA_CM_EVENT_ESTABLISHED);
-	if (w->space == RDMA_PS_TCP)
+	if (!space_is_datagrams(w->space))
 		CHECK_EQ(vm_expect(w->peer_channel, RDMA_CM_EVENT_ESTABLISHED), 0);
 }
 
@@ -291,7 +294,7 @@ static void make_taken(struct world *w)
 		return;
 	}
 	CHECK_EQ(vm_expect(w->peer_channel, RDMA_CM_EVENT_ESTABLISHED), 0);
-	if (w->space == RDMA_PS_TCP)
+	if (!space_is_datagrams(w->space))
 		CHECK_EQ(vm_expect(w->channel, RDMA_CM_EVENT_ESTABLISHED), 0);
 }
 
@@ -416,7 +419,26 @@ const struct state states[] = {
 	{"taken", RDMA_PS_TCP, false, make_taken, false},
 	{"left", RDMA_PS_TCP, false, make_left, false},
 	{"turned_away", RDMA_PS_TCP, false, make_turned_away, false},
+	{"bound6", RDMA_PS_TCP, false, make_bound, false, "fd02::1"},
+	{"resolved6", RDMA_PS_TCP, false, make_resolved, false, "fd02::1"},
+	{"routed6_qp", RDMA_PS_TCP, false, make_routed_qp, false, "fd02::1"},
+	{"listening6", RDMA_PS_TCP, false, make_listening, false, "fd02::1"},
+	{"connected6", RDMA_PS_TCP, false, make_connected, false, "fd02::1"},
+	{"request6_qp", RDMA_PS_TCP, false, make_request_qp, false, "fd02::1"},
+	{"link_bound", RDMA_PS_TCP, false, make_bound, false, "fe80::1%v0"},
+	{"link_routed_qp", RDMA_PS_TCP, false, make_routed_qp, false, "fe80::1%v0"},
+	{"link_connected", RDMA_PS_TCP, false, make_connected, false, "fe80::1%v0"},
+	{"link_request", RDMA_PS_TCP, false, make_request, false, "fe80::1%v0"},
 	{"ud_new", RDMA_PS_UDP, false, make_new, false},
+	{"ud_bound", RDMA_PS_UDP, false, make_bound, false},
+	{"ud_resolving", RDMA_PS_UDP, false, make_resolving, false},
+	{"ud_address_due", RDMA_PS_UDP, false, make_address_due, false},
+	{"ud_route_due", RDMA_PS_UDP, false, make_route_due, false},
+	{"ud_response_due", RDMA_PS_UDP, false, make_response_due, false},
+	{"ud_request_due", RDMA_PS_UDP, false, make_request_due, false},
+	{"ud_turned_away", RDMA_PS_UDP, false, make_turned_away, false},
+	{"ud6_connected", RDMA_PS_UDP, false, make_connected, false, "fd02::1"},
+	{"ud6_request", RDMA_PS_UDP, false, make_request, false, "fd02::1"},
 	{"ud_bound_qp", RDMA_PS_UDP, false, make_bound_qp, false},
 	{"ud_resolved", RDMA_PS_UDP, false, make_resolved, false},
 	{"ud_routed_qp", RDMA_PS_UDP, false, make_routed_qp, false},
@@ -432,6 +454,12 @@ const struct state states[] = {
 	{"ud_joined_bare", RDMA_PS_UDP, false, make_joined_bare, false},
 	{"ipoib_new", RDMA_PS_IPOIB, false, make_new, false},
 	{"ib_new", RDMA_PS_IB, false, make_new, false},
+	{"ib_bound", RDMA_PS_IB, false, make_bound, false},
+	{"ib_routed", RDMA_PS_IB, false, make_routed, false},
+	{"ib_listening", RDMA_PS_IB, false, make_listening, false},
+	{"ib_connected", RDMA_PS_IB, false, make_connected, false},
+	{"ib_request", RDMA_PS_IB, false, make_request, false},
+	{"ib_taken", RDMA_PS_IB, false, make_taken, false},
 	{"sync_new", RDMA_PS_TCP, true, make_new, false},
 	{"sync_bound", RDMA_PS_TCP, true, make_bound, false},
 	{"sync_resolved", RDMA_PS_TCP, true, make_resolved, false},
@@ -466,6 +494,8 @@ void state_make(struct world *w, const struct state *state)
 		     state->make == make_request_qp || state->make == make_taken;
 
 	w->space = state->space;
+	if (state->address)
+		w->address = state->address;
 	w->synchronous = state->synchronous;
 	w->peer_channel = vm_channel();
 	if (!w->synchronous)
