@@ -33,8 +33,7 @@ static void attach_set_device(struct rcm_id *id, struct rcm_device *device)
 		id->laden = true;
 		id->device = device;
 		id->pub.verbs = device->verbs;
-		if (!id->pub.pd)
-			id->pub.pd = device->pd;
+		id->pub.pd = device->pd;
 		taken = true;
 	}
 	rcm_lock_release(&id->lock);

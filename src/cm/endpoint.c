@@ -63,11 +63,23 @@ static int endpoint_attach(struct rcm_id *id, const struct rdma_addrinfo *res, s
 		ep->data_len = res->ai_connect_len;
 	}
 	rcm_lock_acquire(&id->lock);
-	if (pd)
-		id->pub.pd = pd;
 	id->ep = ep;
 	rcm_lock_release(&id->lock);
 	return 0;
+}
+
+static int endpoint_bind(struct rcm_id *id, struct sockaddr *src, struct ibv_pd *pd)
+{
+	int ret = rcm_id_bind(id, src);
+
+	/* The device's own is the id's since it has a device. */
+	rcm_lock_acquire(&id->queues);
+	rcm_lock_acquire(&id->lock);
+	if (!ret && pd)
+		id->pub.pd = pd;
+	rcm_lock_release(&id->lock);
+	rcm_lock_release(&id->queues);
+	return ret;
 }
 
 static int endpoint_resolve_route(struct rcm_id *id, const struct rdma_addrinfo *res)
@@ -108,7 +120,7 @@ int rcm_ep_new(const struct rdma_addrinfo *res, struct ibv_pd *pd, struct ibv_qp
 		return ret;
 	ret = endpoint_attach(id, res, passive ? pd : NULL, passive ? attr : NULL);
 	if (!ret)
-		ret = passive ? rcm_id_bind(id, res->ai_src_addr) : endpoint_prepare(id, res, pd, attr);
+		ret = passive ? endpoint_bind(id, res->ai_src_addr, pd) : endpoint_prepare(id, res, pd, attr);
 	if (ret)
 		rcm_id_destroy(id);
 	else

@@ -131,6 +131,30 @@ static void test_srq_of_unbound_id_is_made_in_the_callers_domain(void **state)
 	rcm_id_destroy(bound);
 }
 
+/* The SRQ may have ended since, and the domain with it. */
+static void test_id_that_gets_a_device_has_the_devices_domain_whatever_it_had(void **state)
+{
+	struct rcm_id *bound = rcm_world_id(RDMA_PS_TCP), *id;
+	struct ibv_pd *pd = ibv_alloc_pd(bound->pub.verbs);
+	struct ibv_qp_init_attr attr = { .qp_type = IBV_QPT_RC, .cap = { .max_send_wr = 4, .max_recv_wr = 8 } };
+	struct ibv_srq_init_attr srq = { .attr = { .max_wr = 8 } };
+	union rcm_sockaddr dst;
+
+	(void)state;
+	assert_int_equal(rcm_id_new(rcm_world_channel, NULL, RDMA_PS_TCP, IBV_QPT_RC, &id), 0);
+	assert_int_equal(rdma_create_srq(&id->pub, pd, &srq), 0);
+	rdma_destroy_srq(&id->pub);
+	ibv_dealloc_pd(pd);
+	assert_int_equal(rcm_sockaddr_parse("192.0.2.2", AF_INET, &dst), 1);
+	assert_int_equal(rdma_resolve_addr(&id->pub, NULL, &dst.sa, 2000), 0);
+	rcm_world_ack(rcm_world_event(id, RDMA_CM_EVENT_ADDR_RESOLVED, 0, RDMA_CM_EVENT_ADDR_RESOLVED));
+	assert_ptr_equal(id->pub.pd, bound->pub.pd);
+	assert_int_equal(rdma_create_qp(&id->pub, NULL, &attr), 0);
+	rdma_destroy_qp(&id->pub);
+	rcm_id_destroy(id);
+	rcm_id_destroy(bound);
+}
+
 /* ---- Completion queues that the application put in the id ---- */
 
 static void put_cqs(struct rcm_id *id, struct ibv_cq *send, struct ibv_cq *recv)
@@ -421,6 +445,7 @@ int main(void)
 		T(test_qp_of_another_devices_domain_is_refused),
 		T(test_qp_of_unbound_id_is_refused),
 		T(test_srq_of_unbound_id_is_made_in_the_callers_domain),
+	T(test_id_that_gets_a_device_has_the_devices_domain_whatever_it_had),
 		T(test_one_completion_queue_in_both_places_ends_once),
 		T(test_two_completion_queues_of_one_channel_end_before_it),
 		T(test_qp_of_other_completion_queues_than_the_ids_is_refused),
