@@ -15,7 +15,7 @@ struct rcm_tcp {
 	unsigned connections_count;
 	struct rcm_carrieds waiting;	/* for a connection */
 	struct rcm_carrieds failing;	/* about to be told that there is none */
-	unsigned pipeline;		/* questions that a connection is given at once: one, or as many as were answered */
+	unsigned pipeline;		/* questions a connection is given at once: one, or as many as were answered */
 	struct rcm_timer flush;
 };
 
