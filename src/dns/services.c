@@ -27,7 +27,6 @@ struct known {
 };
 
 struct rcm_services {
-	struct rcm_loop *loop;
 	struct rcm_workers *workers;
 	rcm_services_ask_fn *ask;
 	struct rcm_lock lock;
@@ -252,7 +251,6 @@ int rcm_services_open(struct rcm_loop *loop, rcm_services_ask_fn *ask, struct rc
 	if (!services)
 		return -ENOMEM;
 	rcm_lock_init(&services->lock);
-	services->loop = loop;
 	services->ask = ask;
 	ret = rcm_workers_open(loop, &service_limits, &services->workers);
 	if (ret)

@@ -148,14 +148,15 @@ static void directory_sweep(const char *name)
 	uint64_t pid;
 	int end;
 
-	while (directory && (entry = readdir(directory))) {
+	if (!directory)
+		return;
+	while ((entry = readdir(directory))) {
 		end = 0;
 		if (sscanf(entry->d_name, "rai-%" SCNu64 ".stats%n", &pid, &end) == 1 && end && !entry->d_name[end] &&
 		    pid <= INT_MAX && rcm_gauge_path(name, pid, path, sizeof(path)) && is_left_behind(path, pid))
 			unlink(path);
 	}
-	if (directory)
-		closedir(directory);
+	closedir(directory);
 }
 
 static int gauge_bind(const char *path)

@@ -220,6 +220,26 @@ static void test_link_whose_device_fails_opens_it_again_and_asks_again(void **st
 	assert_int_equal(statuses[0], 0);
 }
 
+/* Whatever is said of it by what is read. */
+static void test_link_whose_device_hangs_up_closes_it(void **state)
+{
+	static const uint32_t ends[] = { RCM_BROKEN, RCM_HANGUP };
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		for (unsigned fails = 0; fails < 2; fails++) {
+			assert_int_equal(rcm_link_open(&link), 0);
+			rcm_fake_umad.recv_ret = fails ? -ENOMEM : 0;
+			link.source.ready(&link.source, RCM_READABLE);
+			assert_non_null(link.way.umad);
+			link.source.ready(&link.source, RCM_READABLE | ends[i]);
+			rcm_fake_umad.recv_ret = 0;
+			assert_null(link.way.umad);
+			assert_int_equal(rcm_fake_umad.open_now, 0);
+		}
+	}
+}
+
 static void test_link_whose_device_is_gone_fails_its_questions(void **state)
 {
 	(void)state;
@@ -404,6 +424,7 @@ int main(void)
 		TEST(test_link_questions_cancelled_under_way_hold_up_no_other),
 		TEST(test_link_questions_cancelled_one_after_the_other_all_free_their_places),
 		TEST(test_link_whose_device_fails_opens_it_again_and_asks_again),
+		TEST(test_link_whose_device_hangs_up_closes_it),
 		TEST(test_link_whose_device_is_gone_fails_its_questions),
 		TEST(test_link_that_never_takes_a_question_gives_up),
 		TEST(test_link_answer_that_is_too_large_fails_its_question_alone),

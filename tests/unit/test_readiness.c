@@ -229,6 +229,52 @@ static void test_readiness_that_is_there_still_works_on_after_a_doubt(void **sta
 	assert_false(is_readable(fd));
 }
 
+static unsigned descriptors(void)
+{
+	unsigned count = 0;
+
+	for (int i = 0; i < 256; i++)
+		count += fcntl(i, F_GETFD) >= 0;
+	return count;
+}
+
+/* As in the child of a fork: what the parent has is as it was. */
+static void test_readiness_renewed_has_its_number_and_o_nonblock_and_shows_nothing(void **state)
+{
+	int parents = dup(fd), before = fd, due_fd = readiness.due_fd, copy = dup(due_fd);
+	unsigned open = descriptors();
+
+	(void)state;
+	fcntl(fd, F_SETFL, O_NONBLOCK);
+	rcm_readiness_show(&readiness, fd);
+	assert_int_equal(rcm_readiness_renew(&readiness, kernel_fd, &fd), 0);
+	assert_int_equal(fd, before);
+	assert_true(fcntl(fd, F_GETFL) & O_NONBLOCK);
+	assert_false(is_readable(fd));
+	assert_true(is_readable(parents));
+	assert_int_equal(fcntl(due_fd, F_GETFD), -1);
+	assert_int_equal(descriptors(), open);
+	rcm_readiness_show(&readiness, fd);
+	assert_true(is_readable(fd));
+	close(copy);
+	close(parents);
+}
+
+static void test_readiness_renewed_leaves_a_file_that_has_its_old_number_alone(void **state)
+{
+	int due_fd = readiness.due_fd;
+
+	(void)state;
+	assert_int_equal(dup3(kernel_fd, due_fd, O_CLOEXEC), due_fd);
+	assert_int_equal(rcm_readiness_renew(&readiness, kernel_fd, &fd), 0);
+	assert_true(fcntl(due_fd, F_GETFD) >= 0);
+	close(due_fd);
+	close(fd);
+	fd = -1;
+	assert_int_equal(rcm_readiness_renew(&readiness, kernel_fd, &fd), 0);
+	assert_true(fcntl(fd, F_GETFD) >= 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -241,6 +287,8 @@ int main(void)
 		TEST(test_readiness_covers_a_bare_descriptor_under_its_number),
 		TEST(test_readiness_covering_keeps_o_nonblock),
 		TEST(test_readiness_that_cannot_cover_leaves_all_as_it_was),
+		TEST(test_readiness_renewed_has_its_number_and_o_nonblock_and_shows_nothing),
+		TEST(test_readiness_renewed_leaves_a_file_that_has_its_old_number_alone),
 		TEST(test_readiness_that_was_closed_leaves_alone_what_has_its_numbers),
 		TEST(test_readiness_whose_number_was_free_at_the_doubt_leaves_alone_who_gets_it),
 		TEST(test_readiness_that_is_there_still_works_on_after_a_doubt),

@@ -12,6 +12,7 @@
 #include "base/limits.h"
 #include "base/sysfs.h"
 #include "fake_clock.h"
+#include "fake_malloc.h"
 #include "fake_sysfs.h"
 #include "fake_ucma.h"
 #include "heard.h"
@@ -258,6 +259,92 @@ static void test_service_that_is_not_there_is_enoent(void **state)
 	turn();
 	assert_int_equal(h.calls, 2);
 	assert_int_equal(h.status, -ENOENT);
+	h.status = 0;
+	umad_usable = 0;
+	ask_service(&h, 0);
+	rcm_fake_ucma_event_of(rcm_fake_ucma_last_handle(), RDMA_CM_EVENT_ADDRINFO_ERROR, -ENOENT);
+	turn();
+	assert_int_equal(h.calls, 3);
+	assert_int_equal(h.status, -ENOENT);
+	assert_int_equal(umad_asked, 0);
+}
+
+/* The query, then what holds the answer and its records. */
+static void test_service_without_memory_is_told_once(void **state)
+{
+	const struct rcm_sa_service_query asked = { .port.raw = { 0xfe, 0x80, [15] = 5 }, .by_name = true };
+	const struct rcm_sa_path_query path = { .port.raw = { 0xfe, 0x80, [15] = 5 } };
+	struct rcm_sa_query *query = NULL;
+	struct rcm_sa *other = NULL;
+	struct heard h = { 0 };
+
+	(void)state;
+	rcm_fake_malloc_fail(1);
+	assert_int_equal(rcm_sa_kernel.open(&loop, &other), -ENOMEM);
+	rcm_fake_malloc_fail(1);
+	assert_int_equal(rcm_sa_kernel.service(sa, &asked, hear, &h, &query), -ENOMEM);
+	rcm_fake_malloc_fail(1);
+	assert_int_equal(rcm_sa_kernel.path(sa, &path, hear, &h, &query), -ENOMEM);
+	assert_true(rcm_fake_malloc_calm());
+	assert_null(other);
+	assert_null(query);
+	for (unsigned nth = 1; nth <= 3; nth++) {
+		ask_service(&h, 0);
+		if (nth == 3)
+			expect_records(2, 2);
+		rcm_fake_ucma_event_of(rcm_fake_ucma_last_handle(), RDMA_CM_EVENT_ADDRINFO_RESOLVED, 0);
+		rcm_fake_malloc_fail(nth);
+		turn();
+		assert_true(rcm_fake_malloc_calm());
+		assert_int_equal(h.calls, nth);
+		assert_int_equal(h.status, -ENOMEM);
+		assert_int_equal(rcm_fake_ucma_ids(), 0);
+	}
+}
+
+/* Neither the next id nor anything else. */
+static void test_service_too_late_that_can_not_be_asked_again_is_told_as_such(void **state)
+{
+	struct heard h = { 0 };
+	uint32_t handle;
+
+	(void)state;
+	ask_service(&h, 0);
+	handle = rcm_fake_ucma_last_handle();
+	rcm_fake_step_error(rcm_fake_ucma_expect(RDMA_USER_CM_CMD_CREATE_ID), ENOMEM);
+	rcm_fake_ucma_event_of(handle, RDMA_CM_EVENT_ADDRINFO_ERROR, -ETIMEDOUT);
+	turn();
+	assert_int_equal(h.calls, 1);
+	assert_int_equal(h.status, -ETIMEDOUT);
+	assert_int_equal(rcm_fake_ucma_ids(), 0);
+}
+
+static void test_kernel_refuses_what_it_has_no_command_for(void **state)
+{
+	const struct rcm_sa_path_query all = { .port.raw = { 0xfe, 0x80, [15] = 5 }, .to_all = true };
+	const struct rcm_sa_publication publication = { .port.raw = { 0xfe, 0x80, [15] = 5 } };
+	struct rcm_sa_query *query = NULL;
+	struct heard h = { 0 };
+
+	(void)state;
+	assert_int_equal(rcm_sa_kernel.path(sa, &all, hear, &h, &query), -EOPNOTSUPP);
+	assert_int_equal(rcm_sa_kernel.publish(sa, &publication, hear, &h, &query), -EACCES);
+	assert_null(query);
+	assert_int_equal(rcm_fake_ucma_ids(), 0);
+	rcm_sa_kernel.close(NULL);
+	rcm_sa_kernel.abandon(NULL);
+}
+
+static void test_event_that_a_query_does_not_wait_for_leaves_it_as_it_is(void **state)
+{
+	struct heard h = { 0 };
+	struct rcm_sa_query *query = ask_service(&h, 0);
+
+	(void)state;
+	rcm_fake_ucma_event_of(rcm_fake_ucma_last_handle(), RDMA_CM_EVENT_UNREACHABLE, 0);
+	turn();
+	assert_int_equal(h.calls, 0);
+	rcm_sa_kernel.cancel(sa, query);
 }
 
 static void test_service_failure_without_umad_is_eio(void **state)
@@ -645,6 +732,10 @@ int main(void)
 		T(test_kernel_without_the_command_is_not_usable),
 		T(test_service_is_asked_on_an_id_of_its_own),
 		T(test_service_that_is_not_there_is_enoent),
+		T(test_service_without_memory_is_told_once),
+		T(test_service_too_late_that_can_not_be_asked_again_is_told_as_such),
+		T(test_kernel_refuses_what_it_has_no_command_for),
+		T(test_event_that_a_query_does_not_wait_for_leaves_it_as_it_is),
 		T(test_service_is_asked_at_its_port_in_no_partition),
 		T(test_service_failure_without_umad_is_eio),
 		T(test_kernels_two_seconds_are_not_the_deadline),

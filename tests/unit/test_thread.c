@@ -146,6 +146,57 @@ static void test_thread_has_its_stack_beside_thread_local_variables(void **state
 	assert_true(spin_until_done());
 }
 
+static unsigned creations, refusals;
+static int inherits;
+
+int __real_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*fn)(void *), void *arg);
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*fn)(void *), void *arg);
+
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*fn)(void *), void *arg)
+{
+	creations++;
+	if (refusals) {
+		refusals--;
+		return EPERM;
+	}
+	if (attr)
+		pthread_attr_getinheritsched(attr, &inherits);
+	return __real_pthread_create(thread, attr, fn, arg);
+}
+
+static void *start_in_a_batch(void *arg)
+{
+	const struct sched_param none = { 0 };
+
+	if (sched_setscheduler(0, SCHED_BATCH, &none))
+		return NULL;
+	creations = 0;
+	return start(look) || !spin_until_done() ? NULL : arg;
+}
+
+/* As a filter of system calls does. */
+static void test_thread_whose_scheduling_is_refused_has_its_creators(void **state)
+{
+	pthread_t thread;
+	void *done;
+
+	(void)state;
+	for (refusals = 0; refusals < 2; refusals++) {
+		unsigned refused = refusals;
+
+		assert_int_equal(__real_pthread_create(&thread, NULL, start_in_a_batch, &thread), 0);
+		pthread_join(thread, &done);
+		assert_ptr_equal(done, &thread);
+		assert_int_equal(creations, 1 + refused);
+		assert_int_equal(inherits, refused ? PTHREAD_INHERIT_SCHED : PTHREAD_EXPLICIT_SCHED);
+		assert_int_equal(found.policy, refused ? SCHED_BATCH : SCHED_OTHER);
+		refusals = refused;
+	}
+	refusals = 2;
+	assert_int_equal(rcm_thread_start("rai-test", RCM_THREAD_STACK, look, NULL), -EPERM);
+	refusals = 0;
+}
+
 static void test_thread_that_cannot_be_had_is_eagain(void **state)
 {
 	(void)state;
@@ -255,6 +306,7 @@ int main(void)
 		cmocka_unit_test(test_thread_has_its_name_and_takes_no_signals),
 		cmocka_unit_test(test_thread_started_by_a_pinned_one_that_spins_runs_elsewhere),
 		cmocka_unit_test(test_thread_has_its_stack_beside_thread_local_variables),
+		cmocka_unit_test(test_thread_whose_scheduling_is_refused_has_its_creators),
 		cmocka_unit_test(test_thread_that_cannot_be_had_is_eagain),
 		cmocka_unit_test(test_thread_started_by_one_with_another_users_rights_has_those_of_the_process),
 		cmocka_unit_test(test_thread_that_can_not_have_the_rights_of_the_process_is_told_of),
