@@ -61,7 +61,7 @@ static void registration_note(struct rcm_registration *r, int status, const char
 /* The SA has it still, for all that is known, as long as the lease runs. */
 static void registration_failed(struct rcm_registration *r, int status, const char *text)
 {
-	uint64_t now = r->loop->now, pause;
+	uint64_t next = r->loop->now;
 	bool refused = status == -EIO && r->state == RCM_REGISTRATION_SETTING;
 
 	if (r->ending) {
@@ -74,11 +74,11 @@ static void registration_failed(struct rcm_registration *r, int status, const ch
 		r->there = false;
 		registration_tell(r, status, r->why);
 	}
-	pause = refused ? rcm_lease_renewal(r->offer.lease_s, r->ops->random(r)) :
+	next += refused ? rcm_lease_renewal(r->offer.lease_s, r->ops->random(r)) :
 			  rcm_lease_pause(r->offer.lease_s, r->failures, r->ops->random(r));
-	if (r->there && now + pause > r->lease_end)
-		pause = r->lease_end > now ? r->lease_end - now : 0;
-	registration_rest(r, now + pause);
+	if (r->there && next > r->lease_end)
+		next = r->lease_end;
+	registration_rest(r, next);
 }
 
 /* ---- Questions ---- */

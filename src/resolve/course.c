@@ -166,8 +166,6 @@ int rcm_course_open_dns(struct rcm_engine *engine)
 
 	if (engine->dns)
 		return 0;
-	if (!engine->backends.dns)
-		return -ENOSYS;
 	ret = engine->backends.dns->open(&engine->loop, &owner, &dns);
 	if (!ret)
 		atomic_store(&engine->dns, dns);

@@ -223,8 +223,6 @@ int rcm_engine_sa(struct rcm_engine *engine, const struct rcm_sa_ops *ops, struc
 
 	if (!ops)
 		ops = engine->backends.sa;
-	if (!ops)
-		return -ENOSYS;
 	while (client < end && client->ops && client->ops != ops)
 		client++;
 	if (client == end)

@@ -15,7 +15,7 @@ static int ports_read(struct rcm_sa_port *ports, unsigned max)
 {
 	const struct rcm_engine *engine = rcm_engine_the();
 
-	return engine->backends.sa_ports ? engine->backends.sa_ports(ports, max) : 0;
+	return engine->backends.sa_ports(ports, max);
 }
 
 static bool ports_matter(struct rcm_monitor *monitor)

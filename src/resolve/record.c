@@ -227,8 +227,6 @@ static int choose_ports(struct rcm_engine *engine, const struct rcm_gid *given, 
 		gids[0] = *given;
 		return 1;
 	}
-	if (!engine->backends.sa_ports)
-		return -ENOSYS;
 	n = engine->backends.sa_ports(ports, RCM_SA_PORTS_MAX);
 	if (n < 0)
 		return n;

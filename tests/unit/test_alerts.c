@@ -9,11 +9,21 @@
 
 #include "base/fds.h"
 #include "base/sysfs.h"
+#include "fake_malloc.h"
 #include "fake_sysfs.h"
 #include "fake_verbs.h"
 #include "test.h"
 
 static unsigned device;
+static unsigned takes_left = 100;		/* until there is no account of a descriptor to be had */
+
+int __real_rcm_fds_take(int fd);
+int __wrap_rcm_fds_take(int fd);
+
+int __wrap_rcm_fds_take(int fd)
+{
+	return takes_left-- ? __real_rcm_fds_take(fd) : -ENOMEM;
+}
 static struct rcm_alerts *alerts;
 
 static int begin(void **state)
@@ -110,6 +120,27 @@ static void test_alerts_that_can_not_be_opened_say_why(void **state)
 	assert_null(alerts);
 }
 
+/* Libibverbs, its list, and the library's account of either descriptor. */
+static void test_alerts_without_memory_leave_no_device_open(void **state)
+{
+	(void)state;
+	for (unsigned nth = 1; nth <= 2; nth++) {
+		errno = ENOMEM;
+		rcm_fake_malloc_fail(nth);
+		assert_int_equal(rcm_alerts_verbs.open("mlx5_0", &alerts), -ENOMEM);
+		assert_true(rcm_fake_malloc_calm());
+		assert_int_equal(rcm_fake_verbs_opens(device), 0);
+	}
+	for (unsigned good = 0; good < 2; good++) {
+		takes_left = good;
+		assert_int_equal(rcm_alerts_verbs.open("mlx5_0", &alerts), -ENOMEM);
+		takes_left = 100;
+		assert_int_equal(rcm_fake_verbs_opens(device), good + 1);
+		assert_int_equal(rcm_fake_verbs_open_now(device), 0);
+	}
+	assert_null(alerts);
+}
+
 /* Which would have libibverbs look for modules. */
 static void test_alerts_of_a_host_without_verbs_ask_for_no_device(void **state)
 {
@@ -151,6 +182,7 @@ int main(void)
 		T(test_alerts_of_a_device_that_went_are_an_error),
 		T(test_alerts_open_the_device_of_that_name_alone),
 		T(test_alerts_that_can_not_be_opened_say_why),
+		T(test_alerts_without_memory_leave_no_device_open),
 		T(test_alerts_of_a_host_without_verbs_ask_for_no_device),
 		T(test_alerts_close_nothing_in_the_child_of_a_fork),
 	};

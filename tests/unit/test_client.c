@@ -765,6 +765,15 @@ static void test_client_without_memory_refuses_at_once_and_answers_the_others(vo
 	assert_int_equal(h.calls, 1);
 	assert_int_equal(h.status, 0);
 	assert_int_equal(refused.calls, 0);
+	/* What the answer is to be told in. */
+	assert_int_equal(ask(1, "disk", &h, &query), 0);
+	sent = rcm_fake_umad_sent();
+	rcm_fake_umad_answer(&sent, 0, 176, record, sizeof(record));
+	rcm_fake_malloc_fail(1);
+	turn();
+	assert_true(rcm_fake_malloc_calm());
+	assert_int_equal(h.calls, 2);
+	assert_int_equal(h.status, -ENOMEM);
 }
 
 /* Its address was read a moment ago, by another file. */

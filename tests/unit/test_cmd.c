@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <poll.h>
 
+#include "fake_malloc.h"
 #include "fake_ucma.h"
 #include "test.h"
 #include "ucma/ucma.h"
@@ -435,6 +436,59 @@ static void test_get_event_descriptor_is_readable_while_one_waits(void **state)
 	assert_int_equal(poll(&p, 1, 0), 0);
 }
 
+static void test_query_ib_service_without_memory_asks_nothing(void **state)
+{
+	uint8_t records[2][176];
+	uint32_t count = 5, total = 6;
+
+	(void)state;
+	rcm_fake_malloc_fail(1);
+	assert_int_equal(rcm_ucma_query_ib_service(&ucma, 1, records, 2, &count, &total), -ENOMEM);
+	assert_true(rcm_fake_malloc_calm());
+	assert_int_equal(count, 5);
+	assert_int_equal(total, 6);
+}
+
+static void test_name_of_a_service_that_is_too_long_is_refused_before_kernel(void **state)
+{
+	char name[65];
+	struct rcm_fake_step *step;
+
+	(void)state;
+	memset(name, 'x', sizeof(name));
+	name[64] = '\0';
+	assert_int_equal(rcm_ucma_resolve_ib_service(&ucma, 1, false, 0, name), -ENAMETOOLONG);
+	name[63] = '\0';
+	step = rcm_fake_ucma_expect(RCM_UCM_CMD_RESOLVE_IB_SERVICE);
+	rcm_fake_step_bytes(step, offsetof(struct rcm_ucm_resolve_ib_service, service_name), name, sizeof(name) - 1);
+	assert_int_equal(rcm_ucma_resolve_ib_service(&ucma, 1, false, 0, name), 0);
+}
+
+static void test_address_of_another_size_than_any_is_refused_before_kernel(void **state)
+{
+	struct sockaddr_storage any = { .ss_family = AF_INET };
+	uint32_t handle;
+
+	(void)state;
+	assert_int_equal(rcm_ucma_join_mcast(&ucma, 1, 1, (struct sockaddr *)&any, 1, 0, &handle), -EINVAL);
+	assert_int_equal(rcm_ucma_join_mcast(&ucma, 1, 1, (struct sockaddr *)&any, sizeof(any) + 1, 0, &handle), -EINVAL);
+	rcm_fake_ucma_expect(RDMA_USER_CM_CMD_JOIN_MCAST);
+	assert_int_equal(rcm_ucma_join_mcast(&ucma, 1, 1, (struct sockaddr *)&any, sizeof(any), 0, &handle), 0);
+	rcm_fake_ucma_expect(RDMA_USER_CM_CMD_JOIN_MCAST);
+	assert_int_equal(rcm_ucma_join_mcast(&ucma, 1, 1, (struct sockaddr *)&any, 2, 0, &handle), 0);
+}
+
+static void test_closed_one_takes_no_command_and_may_be_closed_again(void **state)
+{
+	struct rcm_ucma closed = RCM_UCMA_CLOSED;
+
+	(void)state;
+	assert_int_equal(rcm_ucma_resolve_route(&closed, 1, 1), -ENODEV);
+	rcm_ucma_close(&closed);
+	rcm_ucma_close(&closed);
+	assert_int_equal(rcm_ucma_usable(), 0);
+}
+
 static void test_open_error_is_passed_on(void **state)
 {
 	struct rcm_ucma other = RCM_UCMA_CLOSED;
@@ -478,6 +532,10 @@ int main(void)
 		T(test_join_mcast_membership_has_its_own_handle),
 		T(test_get_event_descriptor_is_readable_while_one_waits),
 		T(test_open_error_is_passed_on),
+		T(test_query_ib_service_without_memory_asks_nothing),
+		T(test_name_of_a_service_that_is_too_long_is_refused_before_kernel),
+		T(test_address_of_another_size_than_any_is_refused_before_kernel),
+		T(test_closed_one_takes_no_command_and_may_be_closed_again),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "fake_malloc.h"
 #include "fake_verbs.h"
 #include "test.h"
 #include "verbs/device.h"
@@ -316,6 +317,40 @@ static void *get_in_thread(void *arg)
 	return (void *)(intptr_t)rcm_device_get(race->guid, 1, &race->device);
 }
 
+/* The list of libibverbs, then what the library has of its own. */
+static void test_device_without_memory_is_told_as_such_and_there_the_next_time(void **state)
+{
+	__be64 guid = fresh_guid();
+	unsigned d = rcm_fake_verbs_add("a", guid, 1);
+	struct ibv_context **list = NULL;
+	struct rcm_device *device = NULL;
+	int count = 7;
+
+	(void)state;
+	for (unsigned nth = 1; nth <= 2; nth++) {
+		errno = ENOMEM;
+		rcm_fake_malloc_fail(nth);
+		assert_int_equal(rcm_device_get(guid, 1, &device), -ENOMEM);
+		errno = ENOMEM;
+		rcm_fake_malloc_fail(nth);
+		assert_int_equal(rcm_device_list_open(&list, &count), -ENOMEM);
+		assert_true(rcm_fake_malloc_calm());
+	}
+	/* As where the kernel has no RDMA. */
+	errno = ENOSYS;
+	rcm_fake_malloc_fail(1);
+	assert_int_equal(rcm_device_get(guid, 1, &device), -ENODEV);
+	assert_true(rcm_fake_malloc_calm());
+	assert_null(device);
+	assert_null(list);
+	assert_int_equal(count, 7);
+	assert_int_equal(rcm_fake_verbs_opens(d), 0);
+	assert_int_equal(rcm_device_get(guid, 1, &device), 0);
+	rcm_device_put(device);
+	retire(d);
+	assert_int_equal(rcm_fake_verbs_objects(), 0);
+}
+
 static void test_device_opened_by_many_threads_is_one(void **state)
 {
 	enum { THREADS = 8 };
@@ -400,6 +435,7 @@ int main(void)
 		T(test_device_xrc_domain_is_shared),
 		T(test_device_list_leaves_out_what_cannot_be_opened),
 		T(test_device_opened_by_many_threads_is_one),
+		T(test_device_without_memory_is_told_as_such_and_there_the_next_time),
 		T(test_device_list_of_a_forked_child_is_free_whatever_the_parents_threads_do),
 	};
 

@@ -373,6 +373,20 @@ static void test_channel_that_goes_needs_no_descriptor_for_events_of_ours(void *
 	rcm_id_put(id);
 }
 
+/* Nobody else has it: it is ended without its lock. */
+static void test_id_that_nobody_else_has_is_destroyed_without_waiting_for_its_lock(void **state)
+{
+	(void)state;
+	assert_int_equal(rcm_id_new(rcm_world_channel, NULL, RDMA_PS_TCP, IBV_QPT_RC, &id), 0);
+	rcm_id_ref(id);
+	alarm(60);
+	rcm_lock_acquire(&id->lock);
+	assert_int_equal(rcm_id_destroy_held(id), 0);
+	rcm_lock_release(&id->lock);
+	alarm(0);
+	rcm_id_put(id);
+}
+
 /* At the fork two threads of the parent are at it: one that destroys it, one that holds its lock, to ack say. */
 static void test_id_being_destroyed_at_a_fork_can_be_locked_in_the_child(void **state)
 {
@@ -691,6 +705,7 @@ int main(void)
 		TEST(test_wait_for_a_request_ends_when_the_listener_is_destroyed),
 		TEST(test_event_of_a_wait_is_not_left_in_an_id_being_destroyed),
 		TEST(test_id_being_destroyed_at_a_fork_can_be_locked_in_the_child),
+		TEST(test_id_that_nobody_else_has_is_destroyed_without_waiting_for_its_lock),
 		TEST(test_channel_of_before_a_fork_is_nobodys_in_the_child),
 		TEST(test_id_of_before_a_fork_counts_nothing_in_the_child),
 		TEST(test_channel_whose_lock_was_held_at_a_fork_is_empty_in_the_child),

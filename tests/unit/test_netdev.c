@@ -13,6 +13,9 @@ static struct rcm_netdevs known;
 static unsigned lo;
 static unsigned searches, lists;
 static bool no_list;
+static const char *only;			/* the name of the one interface there is, of index ONLY */
+
+enum { ONLY = 7777 };
 
 unsigned __real_if_nametoindex(const char *name);
 unsigned __wrap_if_nametoindex(const char *name);
@@ -28,8 +31,17 @@ struct if_nameindex *__wrap_if_nameindex(void);
 
 struct if_nameindex *__wrap_if_nameindex(void)
 {
+	struct if_nameindex *list;
+
 	lists++;
-	return no_list ? NULL : __real_if_nameindex();
+	if (!only)
+		return no_list ? NULL : __real_if_nameindex();
+	/* As the C library makes and frees it. */
+	list = calloc(2, sizeof(*list));
+	assert_non_null(list);
+	list->if_index = ONLY;
+	list->if_name = strdup(only);
+	return list;
 }
 
 static int setup(void **state)
@@ -119,6 +131,19 @@ static void test_netdev_names_that_fit_no_interface_are_left_out(void **state)
 	assert_false(rcm_netdevs_has(&known, lo));
 }
 
+static void test_netdev_of_the_longest_name_is_found(void **state)
+{
+	(void)state;
+	only = "fifteen-letters";
+	rcm_fake_sysfs_add("class/infiniband/rxe0/device/net/fifteen-letters", NULL);
+	assert_true(rcm_netdevs_has(&known, ONLY));
+	only = "sixteen--letters";
+	rcm_fake_sysfs_add("class/infiniband/rxe0/device/net/sixteen--letters", NULL);
+	rcm_fake_clock_advance(RCM_NS_PER_S);
+	assert_false(rcm_netdevs_has(&known, ONLY));
+	only = NULL;
+}
+
 /* F22: new devices appear, removed ones go. */
 static void test_netdev_changes_are_noticed_within_a_second(void **state)
 {
@@ -143,6 +168,7 @@ int main(void)
 		T(test_netdev_list_that_is_not_to_be_had_is_asked_for_once),
 		T(test_netdev_gids_after_many_empty_entries_are_none),
 		T(test_netdev_names_that_fit_no_interface_are_left_out),
+		T(test_netdev_of_the_longest_name_is_found),
 		T(test_netdev_changes_are_noticed_within_a_second),
 	};
 

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/rtnetlink.h>
 #include <stdio.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -171,6 +172,27 @@ static void test_srcaddr_leaves_destinations_that_tie_as_given_each_time(void **
 	rcm_srcaddr_close(srcaddr);
 }
 
+/* Whatever a source is chosen by. */
+static void test_srcaddr_listens_for_addresses_routes_rules_and_links(void **state)
+{
+	const unsigned groups = RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR | RTMGRP_IPV4_ROUTE | RTMGRP_IPV6_ROUTE |
+				RTMGRP_IPV4_RULE | 1u << (RTNLGRP_IPV6_RULE - 1) | RTMGRP_LINK;
+	struct rcm_srcaddr *srcaddr;
+	struct sockaddr_nl own = { 0 };
+	socklen_t len = sizeof(own);
+	int next = dup(0);
+
+	(void)state;
+	close(next);
+	assert_int_equal(rcm_srcaddr_open(&srcaddr), 0);
+	assert_int_equal(getsockname(next, (struct sockaddr *)&own, &len), 0);
+	assert_int_equal(own.nl_family, AF_NETLINK);
+	assert_int_equal(own.nl_groups, groups);
+	rcm_srcaddr_close(srcaddr);
+	assert_int_equal(fcntl(next, F_GETFD), -1);
+	rcm_srcaddr_close(NULL);
+}
+
 static void test_srcaddr_watched_by_a_loop_asks_nobody_whether_anything_changed(void **state)
 {
 	struct rcm_srcaddr *srcaddr;
@@ -196,6 +218,7 @@ int main(void)
 		cmocka_unit_test(test_srcaddr_sorts_what_is_in_the_sources_network_by_what_is_nearer),
 		cmocka_unit_test(test_srcaddr_leaves_destinations_that_tie_as_given_each_time),
 		cmocka_unit_test(test_srcaddr_watched_by_a_loop_asks_nobody_whether_anything_changed),
+		cmocka_unit_test(test_srcaddr_listens_for_addresses_routes_rules_and_links),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,6 +12,7 @@
 #include "base/sysfs.h"
 #include "base/clock.h"
 #include "fake_clock.h"
+#include "fake_malloc.h"
 #include "fake_sysfs.h"
 #include "sa/umad.h"
 #include "sa/wire.h"
@@ -159,6 +160,44 @@ static void test_umad_open_without_an_agent_closes_the_port_again(void **state)
 	assert_int_equal(lib.closed, 1);
 	lib.closed = 0;
 	lib.fd = fd;
+}
+
+static void test_umad_open_without_memory_closes_the_port_again(void **state)
+{
+	struct rcm_umad *other = NULL;
+	int fd = lib.fd;
+
+	(void)state;
+	for (unsigned nth = 1; nth <= 2; nth++) {
+		rcm_fake_malloc_fail(nth);
+		assert_int_equal(rcm_umad_device.open(&port, &other), -ENOMEM);
+		assert_true(rcm_fake_malloc_calm());
+		assert_int_equal(lib.closed, nth - 1);
+	}
+	assert_null(other);
+	lib.closed = 0;
+	lib.fd = fd;
+	rcm_umad_device.close(NULL);
+}
+
+/* It stays in the kernel. */
+static void test_umad_receive_of_a_table_without_memory_gives_it_the_next_time(void **state)
+{
+	size_t len = 56 + 4096 * 176;
+	uint8_t *table = calloc(1, len);
+
+	(void)state;
+	assert_non_null(table);
+	table[len - 1] = 0x33;
+	lib.message = table;
+	lib.length = (int)len;
+	rcm_fake_malloc_fail(1);
+	assert_int_equal(rcm_umad_device.recv(umad, &message), -ENOMEM);
+	assert_true(rcm_fake_malloc_calm());
+	assert_int_equal(rcm_umad_device.recv(umad, &message), 0);
+	assert_int_equal(message.len, len);
+	assert_memory_equal(message.mad, table, len);
+	free(table);
 }
 
 static void test_umad_send_goes_to_the_sa_with_a_timeout_and_no_retries(void **state)
@@ -324,6 +363,40 @@ static void test_umad_address_is_found_after_the_device_was_renamed(void **state
 	umad = other;
 }
 
+static uint16_t pkey_index(struct rcm_umad *of, bool in_doubt)
+{
+	struct rcm_sa_address address = { 0 };
+
+	assert_int_equal(rcm_umad_device.address(of, in_doubt, &address), 0);
+	return address.pkey_index;
+}
+
+/* The subnet manager may write it anew. */
+static void test_umad_in_doubt_looks_at_the_table_of_pkeys_again(void **state)
+{
+	static const char path[] = "class/infiniband/fake0/ports/1/pkeys/";
+	struct rcm_umad *other;
+	char first[64], second[64];
+
+	(void)state;
+	rcm_umad_device.close(umad);
+	lib.closed = 0;
+	snprintf(first, sizeof(first), "%s0", path);
+	snprintf(second, sizeof(second), "%s1", path);
+	rcm_sysfs_replace(rcm_fake_sysfs_new());
+	port_add("fake0");
+	rcm_fake_sysfs_add(first, "0x8001");
+	rcm_fake_sysfs_add(second, "0xffff");
+	assert_int_equal(rcm_umad_device.open(&port, &other), 0);
+	assert_int_equal(pkey_index(other, false), 1);
+	rcm_fake_sysfs_add(first, "0xffff");
+	rcm_fake_sysfs_add(second, "0x8001");
+	assert_int_equal(pkey_index(other, false), 1);
+	assert_int_equal(pkey_index(other, true), 0);
+	rcm_fake_sysfs_done();
+	umad = other;
+}
+
 /* The control group's list of devices refuses with EPERM, the file's mode with EACCES: to the caller it is the same. */
 static void test_umad_that_may_not_be_opened_is_eacces_for_a_second(void **state)
 {
@@ -364,6 +437,9 @@ int main(void)
 		TEST(test_umad_descriptor_is_close_on_exec),
 		TEST(test_umad_open_tells_the_true_cause_of_a_failure),
 		TEST(test_umad_open_without_an_agent_closes_the_port_again),
+		TEST(test_umad_open_without_memory_closes_the_port_again),
+		TEST(test_umad_receive_of_a_table_without_memory_gives_it_the_next_time),
+		TEST(test_umad_in_doubt_looks_at_the_table_of_pkeys_again),
 		TEST(test_umad_send_goes_to_the_sa_with_a_timeout_and_no_retries),
 		TEST(test_umad_send_has_a_grh_where_it_is_needed),
 		TEST(test_umad_send_tells_the_true_cause_of_a_failure),

@@ -120,6 +120,34 @@ static void test_watch_what_a_symbolic_link_leads_to_is_watched_as_well(void **s
 	assert_int_equal(rename(other, far_directory), 0);
 }
 
+/* Each from its own directory, or from the root. */
+static void test_watch_links_that_lead_to_links_are_watched_to_the_end(void **state)
+{
+	char end_directory[80], end[96], middle[96], absolute[96];
+
+	(void)state;
+	snprintf(end_directory, sizeof(end_directory), "%s/x", far_directory);
+	snprintf(end, sizeof(end), "%s/y", end_directory);
+	snprintf(middle, sizeof(middle), "%s/m", far_directory);
+	snprintf(absolute, sizeof(absolute), "%s/a", far_directory);
+	assert_int_equal(mkdir(end_directory, 0755), 0);
+	assert_int_equal(symlink("x/y", middle), 0);
+	assert_int_equal(symlink(middle, absolute), 0);
+	for (unsigned i = 0; i < 2; i++) {
+		unlink(link_to);
+		assert_int_equal(symlink(i ? absolute : "run/m", link_to), 0);
+		renew();
+		write_file(end, "b");
+		assert_true(rcm_watch_has_news(watch));
+		renew();
+		assert_int_equal(unlink(end), 0);
+		assert_true(rcm_watch_has_news(watch));
+	}
+	unlink(absolute);
+	unlink(middle);
+	rmdir(end_directory);
+}
+
 /* Whoever can't be told must look: it is never said that all is as it was. */
 static void test_watch_without_inotify_never_says_that_nothing_happened(void **state)
 {
@@ -153,6 +181,7 @@ int main(void)
 		T(test_watch_of_files_that_stay_as_they_are_has_no_news),
 		T(test_watch_file_written_replaced_removed_and_made_is_told_at_once),
 		T(test_watch_what_a_symbolic_link_leads_to_is_watched_as_well),
+		T(test_watch_links_that_lead_to_links_are_watched_to_the_end),
 		T(test_watch_without_inotify_never_says_that_nothing_happened),
 	};
 

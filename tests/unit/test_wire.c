@@ -341,6 +341,21 @@ static void test_wire_question_for_a_place_and_key_has_both_and_matches_that_pla
 }
 
 /* Of a Set: GetResp. */
+static void test_wire_subject_is_told_in_words(void **state)
+{
+	static const struct { uint16_t attribute; const char *words; } known[] = {
+		{ 0x31, "service records" }, { 0x35, "path records" }, { 0x01, "how long it may take" },
+		{ 0x36, "something" }, { 0x3501, "something" },
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(known) / sizeof(*known); i++) {
+		const uint8_t mad[24] = { [16] = (uint8_t)(known[i].attribute >> 8), [17] = (uint8_t)known[i].attribute };
+
+		assert_string_equal(rcm_wire_subject(mad), known[i].words);
+	}
+}
+
 static void test_wire_answers_to_set_and_delete_are_read(void **state)
 {
 	struct rcm_sa_publication p = a_publication();
@@ -370,6 +385,7 @@ int main(void)
 		cmocka_unit_test(test_wire_delete_names_what_the_record_is_known_by),
 		cmocka_unit_test(test_wire_question_for_a_place_and_key_has_both_and_matches_that_place_alone),
 		cmocka_unit_test(test_wire_answers_to_set_and_delete_are_read),
+		cmocka_unit_test(test_wire_subject_is_told_in_words),
 		cmocka_unit_test(test_wire_question_by_name_is_a_get_table_with_the_padded_name),
 		cmocka_unit_test(test_wire_question_has_no_sm_key_and_no_rmpp_header),
 		cmocka_unit_test(test_wire_question_by_id_leaves_the_name_out),
