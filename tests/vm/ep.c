@@ -38,6 +38,17 @@ static struct rdma_cm_id *endpoint(const char *address, uint16_t port, int flags
 	return id;
 }
 
+/*
+ * Neither end goes before both have all their completions. On Soft-RoCE what an end sent is never completed where the
+ * other's queue pair is gone before it has acknowledged, and that comes after it has delivered.
+ */
+static pthread_barrier_t both_have_all;
+
+static void wait_both(void)
+{
+	pthread_barrier_wait(&both_have_all);
+}
+
 /* What the server's thread does with each request. */
 struct server {
 	pthread_t thread;
@@ -58,6 +69,7 @@ static void *server_run(void *arg)
 
 static void server_start(struct server *server, const char *address, void (*serve)(struct rdma_cm_id *id))
 {
+	CHECK_EQ(pthread_barrier_init(&both_have_all, NULL, 2), 0);
 	server->serve = serve;
 	server->listener = endpoint(address, 0, RAI_PASSIVE);
 	TRY(rdma_listen(server->listener, 4));
@@ -72,6 +84,7 @@ static uint16_t server_port(const struct server *server)
 static void server_join(struct server *server)
 {
 	CHECK_EQ(pthread_join(server->thread, NULL), 0);
+	pthread_barrier_destroy(&both_have_all);
 	rdma_destroy_ep(server->listener);
 }
 
@@ -94,6 +107,7 @@ static void serve_echo(struct rdma_cm_id *id)
 	wait_completion(rdma_get_recv_comp(id, &wc), &wc, IBV_WC_RECV);
 	TRY(rdma_post_send(id, NULL, buffer, sizeof(buffer), mr, 0));
 	wait_completion(rdma_get_send_comp(id, &wc), &wc, IBV_WC_SEND);
+	wait_both();
 	rdma_disconnect(id);
 	TRY(rdma_dereg_mr(mr));
 	rdma_destroy_ep(id);
@@ -118,6 +132,7 @@ static void echo_over(const char *address)
 	wait_completion(rdma_get_send_comp(id, &wc), &wc, IBV_WC_SEND);
 	wait_completion(rdma_get_recv_comp(id, &wc), &wc, IBV_WC_RECV);
 	CHECK(!strcmp(in, out));
+	wait_both();
 	rdma_disconnect(id);
 	TRY(rdma_dereg_mr(mr));
 	rdma_destroy_ep(id);
@@ -237,6 +252,7 @@ static void serve_read(struct rdma_cm_id *id)
 	CHECK((region = rdma_reg_read(id, region_data, sizeof(region_data))));
 	TRY(rdma_accept(id, &param));
 	wait_completion(rdma_get_recv_comp(id, &wc), &wc, IBV_WC_RECV);
+	wait_both();
 	TRY(rdma_dereg_mr(region));
 	TRY(rdma_dereg_mr(mr));
 	rdma_destroy_ep(id);
@@ -261,6 +277,7 @@ static void test_rdma_read_brings_the_peers_memory(void)
 	CHECK(!strcmp(in, "far memory"));
 	TRY(rdma_post_send(id, NULL, in, 1, mr, 0));
 	wait_completion(rdma_get_send_comp(id, &wc), &wc, IBV_WC_SEND);
+	wait_both();
 	TRY(rdma_dereg_mr(mr));
 	rdma_destroy_ep(id);
 	server_join(&server);

@@ -52,36 +52,76 @@ uint64_t vm_now_us(void)
 static _Noreturn void run_in_child(const struct vm_test *test, int fd)
 {
 	why_fd = fd;
-	signal(SIGALRM, SIG_DFL);
-	alarm(test->seconds ? test->seconds : 20);
 	test->run();
 	exit(0);	/* not _exit(): the sanitizers look for leaks on the way out */
 }
 
-/* Reads all that the child says, then its status; returns 1 when the test failed. */
+static unsigned int seconds_of(const struct vm_test *test)
+{
+	return test->seconds ? test->seconds : 20;
+}
+
+/* What a test that hangs waits in, thread by thread; what its connections and queue pairs are in; stacks where gdb is. */
+static void hang_tell(pid_t child)
+{
+	char command[400];
+
+	fflush(stdout);
+	snprintf(command, sizeof(command),
+		 "exec >&2; for t in /proc/%d/task/*; do echo $t; cat $t/comm $t/syscall $t/stack; done;"
+		 " rdma resource show cm_id; rdma resource show qp; rdma statistic show;"
+		 " ! command -v gdb > /dev/null || gdb -p %d -batch -ex 'thread apply all bt' 2> /dev/null",
+		 child, child);
+	if (system(command) < 0)
+		perror("sh");
+}
+
+/* Reads all that the child says, as long as its test may take. Returns false where it took longer: the child is ended. */
+static bool hear(const struct vm_test *test, pid_t child, int fd, char *why, uint64_t began)
+{
+	uint64_t limit = began + seconds_of(test) * UINT64_C(1000000);
+	struct pollfd said = {.fd = fd, .events = POLLIN};
+	size_t len = 0;
+	ssize_t got = 1;
+
+	while (len < WHY_MAX && got > 0) {
+		uint64_t now = vm_now_us();
+
+		if (now >= limit) {
+			hang_tell(child);
+			kill(child, SIGKILL);
+			return false;
+		}
+		if (poll(&said, 1, (int)((limit - now) / 1000) + 1) <= 0)
+			continue;
+		got = read(fd, why + len, WHY_MAX - len);
+		if (got > 0)
+			len += (size_t)got;
+	}
+	return true;
+}
+
+/* Returns 1 when the test failed. */
 static int report(const struct vm_test *test, pid_t child, int fd, uint64_t began)
 {
 	char why[WHY_MAX + 1] = "";
-	size_t len = 0;
-	ssize_t got;
+	bool ended = hear(test, child, fd, why, began);
 	int status;
 
-	while (len < WHY_MAX && (got = read(fd, why + len, WHY_MAX - len)) > 0)
-		len += (size_t)got;
 	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
 		;
+	if (!ended)
+		return printf("not ok %s # hang: not done in %u s\n", test->name, seconds_of(test)), 1;
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
 		return printf("ok %s (%llu ms)\n", test->name,
 			      (unsigned long long)(vm_now_us() - began) / 1000), 0;
 	if (WIFEXITED(status) && WEXITSTATUS(status) == SKIPPED)
 		return printf("ok %s # SKIP %s\n", test->name, why), 0;
-	if (WIFEXITED(status) && len)
+	if (WIFEXITED(status) && *why)
 		printf("not ok %s # %s\n", test->name, why);
 	else if (WIFEXITED(status))
 		printf("not ok %s # the process ended with %d (a sanitizer's report?)\n", test->name,
 		       WEXITSTATUS(status));
-	else if (WTERMSIG(status) == SIGALRM)
-		printf("not ok %s # hang: not done in %u s\n", test->name, test->seconds ? test->seconds : 20);
 	else
 		printf("not ok %s # %s\n", test->name, strsignal(WTERMSIG(status)));
 	return 1;
