@@ -413,6 +413,49 @@ static void test_gauge_that_is_being_made_when_the_process_ends_leaves_no_name(v
 	assert_false(is_there(gauge.path));
 }
 
+static unsigned descriptors(void)
+{
+	unsigned count = 0;
+
+	for (int i = 0; i < 256; i++)
+		count += fcntl(i, F_GETFD) >= 0;
+	return count;
+}
+
+static void test_gauge_that_can_not_be_made_leaves_nothing(void **state)
+{
+	struct rcm_loop lost = { .epfd = -1 };
+	char path[sizeof(gauge.path)], long_one[200];
+	unsigned open = descriptors();
+
+	(void)state;
+	/* Its name is a directory's. */
+	assert_true(rcm_gauge_path(directory, (uint64_t)getpid(), path, sizeof(path)));
+	assert_int_equal(mkdir(path, 0700), 0);
+	open_it();
+	assert_null(gauge.source.loop);
+	assert_int_equal(gauge.pid, 0);
+	assert_int_equal(descriptors(), open);
+	assert_int_equal(rmdir(path), 0);
+	/* A loop that takes no more. */
+	rcm_gauge_open(&gauge, &lost, show, &gauge);
+	assert_null(gauge.source.loop);
+	assert_int_equal(gauge.pid, 0);
+	assert_int_equal(descriptors(), open);
+	assert_false(is_there(path));
+	/* Directories that have no room for it, or that there is none for. */
+	memset(long_one, 'x', sizeof(long_one));
+	long_one[sizeof(long_one) - 1] = 0;
+	setenv("XDG_RUNTIME_DIR", long_one, 1);
+	open_it();
+	assert_null(gauge.source.loop);
+	setenv("XDG_RUNTIME_DIR", directory, 1);
+	open_it();
+	assert_non_null(gauge.source.loop);
+	assert_int_equal(gauge.pid, getpid());
+	assert_true(is_there(path));
+}
+
 static void test_gauge_path_that_is_too_long_is_refused(void **state)
 {
 	char long_one[120], path[sizeof(gauge.path)];
@@ -446,6 +489,7 @@ int main(void)
 		IN_DIRECTORY(test_gauge_of_a_process_that_ends_is_not_opened_any_more),
 		IN_DIRECTORY(test_gauge_that_is_being_made_when_the_process_ends_leaves_no_name),
 		cmocka_unit_test(test_gauge_path_that_is_too_long_is_refused),
+		IN_DIRECTORY(test_gauge_that_can_not_be_made_leaves_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -28,7 +28,7 @@ static bool asked_without_failure(struct rcm_question *q, unsigned nth, int good
 	ret = rcm_asker_start(&asker, q);
 	if (!ret) {
 		assert_true(rcm_asker_wait(&asker));
-		if (!asker.outcome.status)
+		if (!asker.outcome.status && asker.outcome.answer->count)
 			listed = rcm_answer_list(asker.outcome.answer, &q->hints, 0, &list);
 	}
 	failed = rcm_fake_malloc_calm();
@@ -112,6 +112,37 @@ static void test_nomem_service_is_refused_or_ends_once(void **state)
 	script_len = 0;
 }
 
+static void test_nomem_srv_records_are_refused_or_end_once(void **state)
+{
+	struct rcm_question q = rcm_question_name(NULL);
+
+	(void)state;
+	q.hints.flags = RAI_SRV;
+	q.hints.family = AF_INET;
+	for_each_allocation(&q, "n%u.a3.ttl60.srv.example", 0);
+	/* Kept. */
+	for_each_allocation(&q, "n.a3.ttl60.srv.example", 0);
+}
+
+static void test_nomem_removal_of_a_record_is_refused_or_ends_once(void **state)
+{
+	static const struct rcm_fake_sa_step steps[] = { { .remove = true, .port = 1, .gid = 5, .id = 7, .pkey = 0x8001 } };
+	const struct rcm_listing listing = {
+		.remove = true, .by_gid = true, .gid = rcm_fake_sa_gid(5), .by_pkey = true, .pkey = 0x8001,
+	};
+	struct rcm_question q = {
+		.hints = { .flags = RAI_SA | RAI_NOROUTE, .listing = true, .by_id = true, .service_id = 7 },
+		.port = rcm_fake_sa_gid(1), .listing = &listing, .deadline_ms = RCM_DEADLINE_DEFAULT,
+	};
+
+	(void)state;
+	script = steps;
+	script_len = 1;
+	for_each_allocation(&q, NULL, 0);
+	script = NULL;
+	script_len = 0;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -119,6 +150,8 @@ int main(void)
 		cmocka_unit_test(test_nomem_name_is_refused_or_ends_once),
 		cmocka_unit_test(test_nomem_name_that_fails_is_refused_or_ends_once),
 		cmocka_unit_test(test_nomem_number_is_refused_or_ends_once),
+		cmocka_unit_test(test_nomem_srv_records_are_refused_or_end_once),
+		cmocka_unit_test(test_nomem_removal_of_a_record_is_refused_or_ends_once),
 	};
 
 	rcm_engine_use(&(struct rcm_backends){ &rcm_fake_dns, &rcm_fake_sa, rcm_fake_sa_ports });
