@@ -14,13 +14,17 @@
 #include "cm/rouse.h"
 #include "cm/take.h"
 
-/* A wait that can't be roused looks by itself. */
-enum { LOOK_MS = 100 };
+/*
+ * A wait that can't be roused looks by itself. A call's wait for the kernel begins as such a one, briefly, since most
+ * are over by then, and a second descriptor costs more than the deadline: who destroys its id waits as long at most.
+ */
+enum { BRIEF_MS = 10, LOOK_MS = 100 };
 
 /* A reader that waits, with cancellation held off but for the wait itself. */
 struct wait {
 	struct rcm_reader reader;
 	struct rcm_rouse rouse;
+	bool lasts;				/* no longer brief: it is to be roused */
 	int cancel_state;			/* the caller's */
 };
 
@@ -95,7 +99,9 @@ static int wait_readable(struct wait *wait)
 	int timeout_ms = -1, ret;
 
 	/* What covers it shows to all that wait on it. */
-	if (channel->bare) {
+	if (channel->bare && !wait->lasts) {
+		timeout_ms = BRIEF_MS;
+	} else if (channel->bare) {
 		if (rcm_rouse_join(&wait->rouse))
 			return 0;
 		on[1].fd = rcm_rouse_fd(&wait->rouse);
@@ -111,6 +117,7 @@ static int wait_readable(struct wait *wait)
 		return ret;
 	if (on[0].revents & POLLNVAL)
 		return -EBADF;
+	wait->lasts = true;
 	return on[0].revents != 0;
 }
 
@@ -223,7 +230,8 @@ static int wait_get(struct wait *wait, int (*due)(struct wait *wait), int looked
 static struct wait wait_for(struct rcm_channel *channel, uint32_t types, int cancel_state)
 {
 	return (struct wait){
-		.reader = { .channel = channel, .types = types }, .cancel_state = cancel_state,
+		.reader = { .channel = channel, .types = types }, .lasts = types == RCM_EVENTS_ALL,
+		.cancel_state = cancel_state,
 	};
 }
 
@@ -265,9 +273,6 @@ int rcm_channel_get_of(struct rcm_channel *channel, uint32_t types, struct rcm_e
 {
 	struct wait wait = wait_for(channel, types, PTHREAD_CANCEL_DISABLE);
 
-	/* A call's event is hardly ever there yet: joined before the first look, it needs no second one. */
-	if (channel->bare)
-		rcm_rouse_join(&wait.rouse);
 	return wait_get(&wait, wait_due, wait_take(&wait, ret_event), ret_event);
 }
 

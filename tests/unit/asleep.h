@@ -77,3 +77,22 @@ static inline void await_sleep(int tid)
 	while (!thread_sleeps_in_poll(tid))
 		sched_yield();
 }
+
+/* The same where it has no deadline, which emulation doesn't show. */
+static inline void await_lasting_sleep(int tid)
+{
+	unsigned long timeout;
+	char text[256];
+	bool lasts;
+
+	do {
+		await_sleep(tid);
+		thread_file(tid, "syscall", text, sizeof(text));
+		lasts = sscanf(text, "%*d %*s %*s %lx", &timeout) == 1;
+#ifdef SYS_poll
+		lasts = lasts && (int)timeout == -1;
+#else
+		lasts = lasts && !timeout;
+#endif
+	} while (!lasts && !emulated());
+}

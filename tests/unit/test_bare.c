@@ -347,7 +347,7 @@ static void start_asleep(struct waiter *waiter, void *(*run)(void *waiter))
 	assert_int_equal(pthread_create(&waiter->thread, NULL, run, waiter), 0);
 	while (!atomic_load(&waiter->tid))
 		sched_yield();
-	await_sleep(atomic_load(&waiter->tid));
+	await_lasting_sleep(atomic_load(&waiter->tid));
 }
 
 static void test_sync_reader_asleep_on_the_bare_descriptor_is_woken_by_a_user_event(void **state)
