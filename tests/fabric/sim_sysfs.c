@@ -111,6 +111,23 @@ void rcm_sim_sysfs_give_up(void)
 	pthread_mutex_unlock(&file_lock);
 }
 
+/* What the files of a part say already; a look at a device is a few reads, and shall not be a hundred writes here. */
+struct written {
+	char directory[200];
+	uint8_t data[64];
+};
+
+static bool is_written(const struct written *written, const char *directory, const uint8_t data[64])
+{
+	return !strcmp(written->directory, directory) && !memcmp(written->data, data, sizeof(written->data));
+}
+
+static void note_written(struct written *written, const char *directory, const uint8_t data[64])
+{
+	snprintf(written->directory, sizeof(written->directory), "%s", directory);
+	memcpy(written->data, data, sizeof(written->data));
+}
+
 /* The GUID is what it was. */
 static void write_gid(const char *directory, const uint8_t *prefix)
 {
@@ -133,6 +150,7 @@ static void write_gid(const char *directory, const uint8_t *prefix)
 static void write_info(const char *directory)
 {
 	static const char *const states[] = { "NOP", "DOWN", "INIT", "ARMED", "ACTIVE" };
+	static struct written written;
 	uint8_t info[64];
 	unsigned state;
 
@@ -143,22 +161,27 @@ static void write_info(const char *directory)
 			put(directory, "state", "1: DOWN\n");
 		return;
 	}
+	if (is_written(&written, directory, info))
+		return;
 	state = info[PI_STATE] & 0xf;
 	put(directory, "state", "%u: %s\n", state, state < 5 ? states[state] : "<unknown>");
 	put(directory, "lid", "0x%x", info[PI_LID] << 8 | info[PI_LID + 1]);
 	put(directory, "sm_lid", "0x%x", info[PI_SM_LID] << 8 | info[PI_SM_LID + 1]);
 	put(directory, "sm_sl", "%u", info[PI_SM_SL] & 0xfu);
 	write_gid(directory, &info[PI_PREFIX]);
+	note_written(&written, directory, info);
 }
 
 /* A table has the places that the device has, of which one block is enough here. */
 static void write_pkeys(const char *directory)
 {
+	static struct written written;
 	char name[32], path[640];
 	uint8_t block[64];
 
-	if (!ask(SMP_ATTR_PKEY_TABLE, 0, block))
+	if (!ask(SMP_ATTR_PKEY_TABLE, 0, block) || is_written(&written, directory, block))
 		return;
+	note_written(&written, directory, block);
 	for (unsigned i = 0; i < PKEYS_A_BLOCK; i++) {
 		snprintf(name, sizeof(name), "pkeys/%u", i);
 		snprintf(path, sizeof(path), "%s/%s", directory, name);
