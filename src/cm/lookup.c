@@ -8,9 +8,11 @@
 #include <string.h>
 
 #include "addr/owner.h"
+#include "base/zalloc.h"
 #include "cm/heir.h"
 #include "cm/id.h"
 #include "cm/local.h"
+#include "cm/wait.h"
 #include "resolve/accept.h"
 #include "resolve/resolve.h"
 
@@ -95,7 +97,7 @@ static _Thread_local struct rcm_channel *lookup_unshown __attribute__((tls_model
 
 static void lookup_show(void)
 {
-	if (lookup_unshown)
+	if (lookup_unshown && !rcm_wait_takes_from(lookup_unshown))
 		rcm_channel_show(lookup_unshown);
 	rcm_channel_put(lookup_unshown);
 	lookup_unshown = NULL;
@@ -166,7 +168,7 @@ static void lookup_completed(void *arg, struct rcm_outcome *outcome)
 
 static struct rcm_lookup *lookup_new(struct rcm_id *id)
 {
-	struct rcm_lookup *lookup = calloc(1, sizeof(*lookup));
+	struct rcm_lookup *lookup = rcm_zalloc(sizeof(*lookup));
 
 	if (!lookup)
 		return NULL;
@@ -196,6 +198,7 @@ static int lookup_claim(struct rcm_id *id, struct rcm_lookup *lookup, struct rcm
 		question->deadline_ms = id->options.deadline_ms;
 		question->fresh = id->options.fresh;
 		question->source = id->options.source;
+		question->party = id->channel->number;
 		question->accept = rcm_accept_get(id->options.accept);
 	}
 	rcm_lock_release(&id->lock);

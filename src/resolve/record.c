@@ -9,6 +9,7 @@
 #include "base/container.h"
 #include "base/err.h"
 #include "base/tell.h"
+#include "base/zalloc.h"
 #include "resolve/config.h"
 #include "resolve/paths.h"
 
@@ -251,7 +252,7 @@ static int record_lookup_new(struct rcm_flight *flight, const struct rcm_request
 	ports = choose_ports(engine, &request->port_gid, gids);
 	if (ports < 0)
 		return ports;
-	lookup = calloc(1, sizeof(*lookup) + (size_t)ports * sizeof(*lookup->port));
+	lookup = rcm_zalloc(sizeof(*lookup) + (size_t)ports * sizeof(*lookup->port));
 	if (!lookup)
 		return -ENOMEM;
 	lookup->flight = flight;
