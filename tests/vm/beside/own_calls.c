@@ -4,7 +4,7 @@
 
 #include <limits.h>
 
-enum { MESSAGE = 32, GRH = 40, MESSAGE_MS = 2000 };
+enum { MESSAGE = 32, GRH = 40, MESSAGE_IDLE = 1000 / IDLE_MS };
 
 /* ---- Making ---- */
 
@@ -37,6 +37,11 @@ static void call_create_id(struct world *w, const char *arg)
 	text_add(&w->result, "made.end=%d", rdma_destroy_id(made));
 }
 
+static socklen_t address_len(const struct sockaddr *address)
+{
+	return address->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in);
+}
+
 /* What rdma_getaddrinfo() could have said, and what it never does. */
 static void ep_info(struct world *w, const char *arg, struct rdma_addrinfo *info)
 {
@@ -64,11 +69,11 @@ static void ep_info(struct world *w, const char *arg, struct rdma_addrinfo *info
 	}
 	if (!strncmp(arg, "passive", 7) || arg_is(arg, "from")) {
 		info->ai_src_addr = arg_is(arg, "from") ? vm_sockaddr(w->address, 0) : here;
-		info->ai_src_len = sizeof(struct sockaddr_in);
+		info->ai_src_len = address_len(info->ai_src_addr);
 	}
 	if (strncmp(arg, "passive", 7) && !arg_is(arg, "no_address")) {
 		info->ai_dst_addr = here;
-		info->ai_dst_len = here->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in);
+		info->ai_dst_len = address_len(here);
 	}
 }
 
@@ -141,7 +146,9 @@ static void call_ack(struct world *w, const char *arg)
 
 static const char *wait_for(struct ibv_cq *cq, struct ibv_wc *ret_wc)
 {
-	for (int i = 0; i < MESSAGE_MS; i++) {
+	unsigned int since = idle_moments();
+
+	while (idle_moments() - since < MESSAGE_IDLE) {
 		int got = ibv_poll_cq(cq, 1, ret_wc);
 
 		if (got)
