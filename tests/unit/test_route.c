@@ -5,12 +5,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <net/if.h>
+#include <linux/rtnetlink.h>
+#include <netlink/attr.h>
+#include <netlink/msg.h>
 #include <netlink/socket.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "addr/route.h"
+#include "base/nl.h"
 #include "test.h"
 
 static struct rcm_router router;
@@ -54,6 +58,107 @@ static void test_route_to_what_can_not_be_reached_is_an_error(void **state)
 	dst = address("127.0.0.1");
 	assert_int_equal(rcm_route_lookup(&router, &dst, &route), 0);
 	assert_int_equal(route.src.sa.sa_family, AF_INET);
+}
+
+/* ---- Of devices that no machine has to have ---- */
+
+/* What the kernel answers instead; NULL: itself. */
+static const struct answer {
+	int family;
+	unsigned oif;				/* 0: none */
+	const char *source;			/* NULL: none */
+} *answer;
+
+int __real_rcm_nl_ask(struct nl_sock *sock, struct nl_msg *msg, int (*take)(struct nl_msg *, void *), void *arg);
+int __wrap_rcm_nl_ask(struct nl_sock *sock, struct nl_msg *msg, int (*take)(struct nl_msg *, void *), void *arg);
+
+int __wrap_rcm_nl_ask(struct nl_sock *sock, struct nl_msg *msg, int (*take)(struct nl_msg *, void *), void *arg)
+{
+	struct rtmsg header = { .rtm_table = RT_TABLE_MAIN, .rtm_type = RTN_UNICAST };
+	union rcm_sockaddr source;
+	struct nl_msg *made;
+
+	if (!answer)
+		return __real_rcm_nl_ask(sock, msg, take, arg);
+	made = nlmsg_alloc_simple(RTM_NEWROUTE, 0);
+	assert_non_null(made);
+	header.rtm_family = (uint8_t)answer->family;
+	assert_int_equal(nlmsg_append(made, &header, sizeof(header), NLMSG_ALIGNTO), 0);
+	if (answer->oif)
+		nla_put_u32(made, RTA_OIF, answer->oif);
+	if (answer->source) {
+		source = address(answer->source);
+		if (source.sa.sa_family == AF_INET)
+			nla_put(made, RTA_PREFSRC, 4, &source.in.sin_addr);
+		else
+			nla_put(made, RTA_PREFSRC, 16, &source.in6.sin6_addr);
+	}
+	assert_int_equal(take(made, arg), NL_OK);
+	/* A second message of one answer says nothing. */
+	assert_int_equal(take(made, arg), NL_OK);
+	nlmsg_free(made);
+	return 0;
+}
+
+static struct rcm_route route_by(const struct answer *by, const char *to, int wanted)
+{
+	union rcm_sockaddr dst = address(to);
+	struct rcm_route route = { 0 };
+
+	answer = by;
+	assert_int_equal(rcm_route_lookup(&router, &dst, &route), wanted);
+	answer = NULL;
+	return route;
+}
+
+static void test_route_by_a_device_has_its_source(void **state)
+{
+	const struct answer v4 = { AF_INET, 71, "192.0.2.9" }, v6 = { AF_INET6, 72, "2001:db8::9" };
+	const struct answer near = { AF_INET6, 73, "fe80::9" };
+	union rcm_sockaddr source = address("192.0.2.9");
+	struct rcm_route route = route_by(&v4, "192.0.2.1", 0);
+
+	(void)state;
+	assert_int_equal(route.ifindex, 71);
+	assert_true(rcm_sockaddr_equal(&route.src.sa, &source.sa));
+	source = address("2001:db8::9");
+	route = route_by(&v6, "2001:db8::1", 0);
+	assert_int_equal(route.ifindex, 72);
+	assert_true(rcm_sockaddr_equal(&route.src.sa, &source.sa));
+	assert_int_equal(route.src.in6.sin6_scope_id, 0);
+	/* Of the link alone. */
+	route = route_by(&near, "2001:db8::1", 0);
+	assert_int_equal(route.ifindex, 73);
+	assert_int_equal(route.src.sa.sa_family, AF_INET6);
+	assert_int_equal(route.src.in6.sin6_addr.s6_addr[15], 9);
+	assert_int_equal(route.src.in6.sin6_scope_id, 73);
+}
+
+static void test_route_without_a_source_or_a_device_is_what_there_is_of_it(void **state)
+{
+	const struct answer bare = { AF_INET, 71, NULL }, nowhere = { AF_INET, 0, "192.0.2.9" };
+	const struct answer blackhole = { AF_INET6, 0, NULL };
+	struct rcm_route route = route_by(&bare, "192.0.2.1", 0);
+
+	(void)state;
+	assert_int_equal(route.ifindex, 71);
+	assert_int_equal(route.src.sa.sa_family, AF_UNSPEC);
+	route = route_by(&nowhere, "192.0.2.1", -ENETUNREACH);
+	assert_int_equal(route.ifindex, 0);
+	assert_int_equal(route.src.sa.sa_family, AF_UNSPEC);
+	route_by(&blackhole, "2001:db8::1", -ENETUNREACH);
+}
+
+static void test_route_to_a_local_address_of_ipv6_is_of_the_interface_that_has_it(void **state)
+{
+	union rcm_sockaddr dst = address("::1");
+	struct rcm_route route;
+
+	(void)state;
+	if (rcm_route_lookup(&router, &dst, &route))
+		skip();
+	assert_int_equal(route.ifindex, if_nametoindex("lo"));
+	assert_true(rcm_sockaddr_equal(&route.src.sa, &dst.sa));
 }
 
 /* ---- Without memory ---- */
@@ -169,6 +274,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(test_route_to_a_local_address_is_of_the_interface_that_has_it, close_router),
 		cmocka_unit_test_teardown(test_route_to_what_can_not_be_reached_is_an_error, close_router),
+		cmocka_unit_test_teardown(test_route_by_a_device_has_its_source, close_router),
+		cmocka_unit_test_teardown(test_route_without_a_source_or_a_device_is_what_there_is_of_it, close_router),
+		cmocka_unit_test_teardown(test_route_to_a_local_address_of_ipv6_is_of_the_interface_that_has_it, close_router),
 		cmocka_unit_test_teardown(test_route_that_could_not_be_read_is_not_taken_for_the_next, close_router),
 		cmocka_unit_test_teardown(test_route_of_another_family_is_not_asked, close_router),
 		cmocka_unit_test_teardown(test_route_in_the_child_of_a_fork_is_asked_on_a_socket_of_its_own, close_router),
