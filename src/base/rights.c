@@ -52,21 +52,30 @@ static bool rights_read_groups(const char *text, struct rights *rights)
 	}
 }
 
+/* What a line has behind a name at its begin; NULL: it has another. */
+static const char *rights_after(const char *line, const char *name)
+{
+	size_t len = strlen(name);
+
+	return strncmp(line, name, len) ? NULL : line + len;
+}
+
 static bool rights_read(const char *path, struct rights *rights)
 {
 	FILE *file = fopen(path, "re");
 	bool uids = false, gids = false, groups = false;
+	const char *text;
 	char *line = NULL;
 	size_t size = 0;
 
 	*rights = (struct rights){ .groups = NULL };
 	while (file && !groups && getline(&line, &size, file) > 0) {
-		if (!strncmp(line, "Uid:", 4))
-			uids = rights_read_four(line + 4, rights->uids);
-		else if (!strncmp(line, "Gid:", 4))
-			gids = rights_read_four(line + 4, rights->gids);
-		else if (!strncmp(line, "Groups:", 7))
-			groups = rights_read_groups(line + 7, rights);
+		if ((text = rights_after(line, "Uid:")))
+			uids = rights_read_four(text, rights->uids);
+		else if ((text = rights_after(line, "Gid:")))
+			gids = rights_read_four(text, rights->gids);
+		else if ((text = rights_after(line, "Groups:")))
+			groups = rights_read_groups(text, rights);
 	}
 	free(line);
 	if (file)

@@ -108,7 +108,7 @@ static void nss_name_deliver(struct nss_name *name)
 	struct rcm_dns_answer answer = { .count = results_count(name->list), .canonname = name->list->ai_canonname };
 	union rcm_dns_address *addresses;
 
-	addresses = calloc(answer.count ? answer.count : 1, sizeof(*addresses));
+	addresses = calloc(answer.count, sizeof(*addresses));
 	if (addresses)
 		results_fill(addresses, answer.count, name->list);
 	else

@@ -216,6 +216,33 @@ static void test_port_list_has_lids_and_that_of_the_sm(void **state)
 	assert_int_equal(ports[0].sm_lid, 7);
 }
 
+/* Where it was found it is looked at first, whoever else has it by now. */
+static void test_port_by_gid_that_is_still_in_its_place_is_looked_for_nowhere_else(void **state)
+{
+	enum { DEVICES = 4 };
+	char text[32], device[16];
+	struct rcm_sa_port port;
+	struct rcm_gid gid;
+
+	(void)state;
+	for (unsigned i = 0; i < DEVICES; i++) {
+		snprintf(device, sizeof(device), "mlx5_%u", i);
+		port_make(device, 1, "fe80::1\n");
+	}
+	for (unsigned i = 0; i < DEVICES; i++) {
+		snprintf(text, sizeof(text), "fe80::d%u", i);
+		snprintf(device, sizeof(device), "mlx5_%u", i);
+		gid = gid_of(text);
+		put(text, "mlx5_%u/ports/1/gids/%u", i, i + 1);
+		assert_int_equal(rcm_sa_port_by_gid(&gid, &port), 0);
+		assert_string_equal(port.device, device);
+		for (unsigned other = 0; other < DEVICES; other++)
+			put(text, "mlx5_%u/ports/1/gids/%u", other, i + 1);
+		assert_int_equal(rcm_sa_port_by_gid(&gid, &port), 0);
+		assert_string_equal(port.device, device);
+	}
+}
+
 static void test_port_by_gid_never_finds_the_zero_gid(void **state)
 {
 	struct rcm_gid gid = { 0 };
@@ -343,6 +370,7 @@ int main(void)
 		TEST(test_port_with_odd_files_is_passed_over),
 		TEST(test_port_by_gid_has_the_gid_that_was_asked_for),
 		TEST(test_port_by_gid_that_moved_is_found_at_its_new_place),
+		TEST(test_port_by_gid_that_is_still_in_its_place_is_looked_for_nowhere_else),
 		TEST(test_port_list_has_lids_and_that_of_the_sm),
 	};
 

@@ -75,11 +75,14 @@ int __wrap_rcm_nl_ask(struct nl_sock *sock, struct nl_msg *msg, int (*take)(stru
 int __wrap_rcm_nl_ask(struct nl_sock *sock, struct nl_msg *msg, int (*take)(struct nl_msg *, void *), void *arg)
 {
 	struct rtmsg header = { .rtm_table = RT_TABLE_MAIN, .rtm_type = RTN_UNICAST };
+	const struct rtmsg *asked = nlmsg_data(nlmsg_hdr(msg));
 	union rcm_sockaddr source;
 	struct nl_msg *made;
 
 	if (!answer)
 		return __real_rcm_nl_ask(sock, msg, take, arg);
+	assert_int_equal(asked->rtm_family, answer->family);
+	assert_int_equal(asked->rtm_dst_len, answer->family == AF_INET ? 32 : 128);
 	made = nlmsg_alloc_simple(RTM_NEWROUTE, 0);
 	assert_non_null(made);
 	header.rtm_family = (uint8_t)answer->family;

@@ -171,6 +171,11 @@ static void test_srvs_target_root_alone_is_declined_and_else_nothing(void **stat
 	add_srv(0, 0, 1, "a.other.test");
 	assert_int_equal(read_all(), RCM_DNS_FOUND);
 	check("0/0 a.other.test:1");
+	/* Whatever came before it. */
+	begin();
+	add_srv(0, 0, 2, "no!host.other.test");
+	add_srv(0, 0, 0, "");
+	assert_int_equal(read_all(), RCM_DNS_DECLINED);
 }
 
 static void test_srvs_malformed_records_are_passed_over(void **state)

@@ -91,6 +91,7 @@ static void test_stamp_rewritten_renamed_removed_and_made_again_shows(void **sta
 
 static time_t clock_ahead;
 static bool whole_seconds;
+static struct timespec set_now, set_changed;	/* where tv_sec of the latter isn't 0 */
 
 int __real_clock_gettime(clockid_t clock, struct timespec *now);
 int __wrap_clock_gettime(clockid_t clock, struct timespec *now);
@@ -98,21 +99,35 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *now)
 {
 	int ret = __real_clock_gettime(clock, now);
 
+	if (set_changed.tv_sec)
+		*now = set_now;
 	if (clock == CLOCK_REALTIME_COARSE)
 		now->tv_sec += clock_ahead;
 	return ret;
 }
 
-int __real_stat(const char *restrict file, struct stat *restrict st);
-int __wrap_stat(const char *restrict file, struct stat *restrict st);
-int __wrap_stat(const char *restrict file, struct stat *restrict st)
+static void change_times(struct stat *st)
 {
-	int ret = __real_stat(file, st);
-
+	if (set_changed.tv_sec)
+		st->st_ctim = st->st_mtim = set_changed;
 	if (whole_seconds)
 		st->st_ctim.tv_nsec = st->st_mtim.tv_nsec = 0;
-	return ret;
 }
+
+/* By whichever name the C library has it for files of any size. */
+#define WRAP(name) \
+	int __real_##name(const char *restrict file, struct stat *restrict st); \
+	int __wrap_##name(const char *restrict file, struct stat *restrict st); \
+	int __wrap_##name(const char *restrict file, struct stat *restrict st) \
+	{ \
+		int ret = __real_##name(file, st); \
+\
+		change_times(st); \
+		return ret; \
+	}
+
+WRAP(stat)
+WRAP(stat64)
 
 /* A host without a clock of its own, until the network has told it the time. */
 static void test_stamp_of_a_file_from_the_future_is_the_same_again(void **state)
@@ -147,6 +162,35 @@ static void test_stamp_where_times_are_whole_seconds_shows_two_changes_in_one(vo
 	unlink(path);
 }
 
+/* Whether a file that changed then may have changed once more since, so many ms later. */
+static bool is_young_after(long changed_ns, long ms)
+{
+	struct rcm_stamp stamp = { 0 };
+	int64_t now_ms = 100000 + changed_ns / 1000000 + ms;
+	bool is;
+
+	set_changed = (struct timespec){ 100, changed_ns };
+	set_now = (struct timespec){ now_ms / 1000, now_ms % 1000 * 1000000 };
+	assert_true(rcm_stamp_changed(&stamp, "/usr"));
+	is = rcm_stamp_changed(&stamp, "/usr");
+	set_changed = (struct timespec){ 0 };
+	return is;
+}
+
+static void test_stamp_is_young_for_a_step_of_its_clock_either_way(void **state)
+{
+	(void)state;
+	for (long sign = -1; sign <= 1; sign += 2) {
+		assert_true(is_young_after(500000000, sign * 19));
+		assert_false(is_young_after(500000000, sign * 20));
+		assert_true(is_young_after(0, sign * 1999));
+		assert_false(is_young_after(0, sign * 2000));
+	}
+	/* Over a second's end. */
+	assert_true(is_young_after(990000000, 19));
+	assert_false(is_young_after(990000000, 20));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -155,6 +199,7 @@ int main(void)
 		cmocka_unit_test(test_stamp_rewritten_renamed_removed_and_made_again_shows),
 		cmocka_unit_test(test_stamp_of_a_file_from_the_future_is_the_same_again),
 		cmocka_unit_test(test_stamp_where_times_are_whole_seconds_shows_two_changes_in_one),
+		cmocka_unit_test(test_stamp_is_young_for_a_step_of_its_clock_either_way),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
