@@ -50,15 +50,6 @@ static inline void rcm_lock_acquire(struct rcm_lock *lock) RCM_ACQUIRES(lock) RC
 	atomic_store_explicit(&lock->owner, &rcm_lock_thread, memory_order_relaxed);
 }
 
-/* True: it was free, and is the caller's. */
-static inline bool rcm_lock_try(struct rcm_lock *lock) RCM_ANNOTATE(try_acquire_capability(true, lock)) RCM_UNCHECKED
-{
-	if (pthread_mutex_trylock(&lock->mutex))
-		return false;
-	atomic_store_explicit(&lock->owner, &rcm_lock_thread, memory_order_relaxed);
-	return true;
-}
-
 static inline void rcm_lock_release(struct rcm_lock *lock) RCM_RELEASES(lock) RCM_UNCHECKED
 {
 	atomic_store_explicit(&lock->owner, NULL, memory_order_relaxed);

@@ -38,18 +38,6 @@ static int channel_open_descriptors(struct rcm_channel *channel, bool sync) RCM_
 	return 0;
 }
 
-/* 0 is none's. */
-static unsigned channel_number(void)
-{
-	static atomic_uint numbers;
-	unsigned number;
-
-	do
-		number = atomic_fetch_add_explicit(&numbers, 1, memory_order_relaxed) + 1;
-	while (!number);
-	return number;
-}
-
 static int channel_open(bool sync, struct rcm_channel **ret_channel) RCM_UNCHECKED
 {
 	struct rcm_channel *channel = rcm_zalloc(sizeof(*channel));
@@ -57,7 +45,6 @@ static int channel_open(bool sync, struct rcm_channel **ret_channel) RCM_UNCHECK
 
 	if (!channel)
 		return -ENOMEM;
-	channel->number = channel_number();
 	channel->pub.fd = -1;
 	channel->readiness = (struct rcm_readiness)RCM_READINESS_CLOSED;
 	channel->ucma = (struct rcm_ucma)RCM_UCMA_CLOSED;

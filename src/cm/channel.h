@@ -30,7 +30,6 @@ struct rcm_channel {
 	atomic_bool foreign;			/* in the child of a fork: not adopted yet */
 	atomic_uint refs;			/* the application's, and one of each id on it */
 	struct rcm_ucma ucma;			/* fd -1: no kernel side */
-	unsigned number;			/* of no other channel; constant */
 	bool for_sync;				/* made for a synchronous id; constant */
 	atomic_bool bare;			/* pub.fd is ucma.fd; changes to false, under lock, and never back */
 	sem_t own;				/* rung where own_awaited */

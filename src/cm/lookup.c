@@ -12,7 +12,6 @@
 #include "cm/heir.h"
 #include "cm/id.h"
 #include "cm/local.h"
-#include "cm/wait.h"
 #include "resolve/accept.h"
 #include "resolve/resolve.h"
 
@@ -97,7 +96,7 @@ static _Thread_local struct rcm_channel *lookup_unshown __attribute__((tls_model
 
 static void lookup_show(void)
 {
-	if (lookup_unshown && !rcm_wait_takes_from(lookup_unshown))
+	if (lookup_unshown)
 		rcm_channel_show(lookup_unshown);
 	rcm_channel_put(lookup_unshown);
 	lookup_unshown = NULL;
@@ -198,7 +197,6 @@ static int lookup_claim(struct rcm_id *id, struct rcm_lookup *lookup, struct rcm
 		question->deadline_ms = id->options.deadline_ms;
 		question->fresh = id->options.fresh;
 		question->source = id->options.source;
-		question->party = id->channel->number;
 		question->accept = rcm_accept_get(id->options.accept);
 	}
 	rcm_lock_release(&id->lock);

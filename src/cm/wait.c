@@ -13,7 +13,6 @@
 #include "base/log.h"
 #include "cm/rouse.h"
 #include "cm/take.h"
-#include "resolve/resolve.h"
 
 /*
  * A wait that can't be roused looks by itself. A call's wait for the kernel begins as such a one, briefly, since most
@@ -26,7 +25,6 @@ struct wait {
 	struct rcm_reader reader;
 	struct rcm_rouse rouse;
 	bool lasts;				/* no longer brief: it is to be roused */
-	bool borrows;				/* what the library's own answers come by */
 	int cancel_state;			/* the caller's */
 };
 
@@ -36,29 +34,10 @@ static _Thread_local struct {
 	struct wait held;
 } asleep;
 
-/* Whose reader reads answers, and takes what they are the outcome of, or shows that, right afterwards. */
-static _Thread_local const struct rcm_channel *takes_from __attribute__((tls_model("initial-exec")));
-
-bool rcm_wait_takes_from(const struct rcm_channel *channel)
-{
-	return takes_from == channel;
-}
-
-static void wait_give_back(struct wait *wait, bool ready)
-{
-	if (!wait->borrows)
-		return;
-	wait->borrows = false;
-	takes_from = wait->reader.channel;
-	rcm_answers_give_back(ready);
-	takes_from = NULL;
-}
-
 static void wait_end(void *arg)
 {
 	struct wait *wait = arg;
 
-	wait_give_back(wait, false);
 	rcm_rouse_leave(&wait->rouse);
 	rcm_reader_end(&wait->reader);
 }
@@ -84,7 +63,6 @@ static void wait_woke(struct wait *wait)
 	if (asleep.wait != wait) {
 		wait->reader.uses = false;
 		wait->rouse = (struct rcm_rouse){ 0 };
-		wait->borrows = false;
 	}
 	asleep.wait = NULL;
 }
@@ -128,9 +106,6 @@ static int wait_readable(struct wait *wait)
 			return 0;
 		on[1].fd = rcm_rouse_fd(&wait->rouse);
 		timeout_ms = on[1].fd < 0 ? LOOK_MS : -1;
-	} else {
-		on[1].fd = rcm_answers_borrow(channel->number);
-		wait->borrows = on[1].fd >= 0;
 	}
 	wait_sleeps(wait);
 	if (wait->cancel_state == PTHREAD_CANCEL_ENABLE)
@@ -138,7 +113,6 @@ static int wait_readable(struct wait *wait)
 	else
 		ret = wait_poll(on, timeout_ms);
 	wait_woke(wait);
-	wait_give_back(wait, on[1].revents != 0);
 	if (ret)
 		return ret;
 	if (on[0].revents & POLLNVAL)

@@ -16,10 +16,6 @@ int rcm_channel_get(struct rcm_channel *channel, struct rcm_event **ret_event);
 /* The same, with cancellation held off but for the wait: that is under cancel_state, the caller's. */
 int rcm_channel_get_held(struct rcm_channel *channel, int cancel_state, struct rcm_event **ret_event);
 
-/* Whether this thread has an event of that channel's read for itself, and sees to what the descriptor shows: nobody
- * need be woken before. */
-bool rcm_wait_takes_from(const struct rcm_channel *channel);
-
 /* Gives up a wait of this thread's that a signal handler jumped out of: the channel's end would wait for it for ever.
  * Before one is stopped; no lock held. From a handler that runs upon such a wait: that one is over, and joins anew. */
 void rcm_wait_give_up_left(void);

@@ -83,7 +83,6 @@ void rcm_source_remove(struct rcm_source *source)
 	if (!loop)
 		return;
 	loop_control(source, EPOLL_CTL_DEL, 0);
-	loop->removals++;
 	for (unsigned i = 0; i < loop->batched; i++)
 		if (loop->batch[i] == source)
 			loop->batch[i] = NULL;
@@ -110,41 +109,15 @@ bool rcm_loop_is_own(const struct rcm_loop *loop)
 	return false;
 }
 
-/* When the wait ends by itself. */
-static uint64_t loop_until(const struct rcm_loop *loop, uint64_t now, int max_wait_ms)
-{
-	const struct rcm_heap_node *first = rcm_heap_first(&loop->timers);
-	uint64_t until = max_wait_ms < 0 ? UINT64_MAX : now + (uint64_t)max_wait_ms * RCM_NS_PER_MS;
-
-	return first && first->key < until ? first->key : until;
-}
-
-/* Another thread removed sources meanwhile, and what was told may be of one that is gone: those that stay are told
- * anew, but for the witness, which stays and is told once. How many are left. */
-static int loop_keep_witness(const struct rcm_loop *loop, struct epoll_event *events, int n)
-{
-	int kept = 0;
-
-	for (int i = 0; i < n; i++)
-		if (events[i].data.ptr == loop->witness)
-			events[kept++] = events[i];
-	return kept;
-}
-
 int rcm_loop_turn(struct rcm_loop *loop, int max_wait_ms)
 {
 	struct epoll_event events[RCM_TURN_EVENTS];
 	struct rcm_source *batch[RCM_TURN_EVENTS];
 	int n, wait_ms, ret, epfd = loop->epfd;
-	unsigned removals;
-	uint64_t now;
 
 	if (!rcm_loop_is_own(loop))
 		return -EBADF;
-	now = rcm_clock_now();
-	wait_ms = rcm_timers_wait_ms(loop, now, max_wait_ms);
-	loop->until = loop_until(loop, now, max_wait_ms);
-	removals = loop->removals;
+	wait_ms = rcm_timers_wait_ms(loop, rcm_clock_now(), max_wait_ms);
 	if (loop->before_wait)
 		loop->before_wait(loop);
 	n = epoll_wait(epfd, events, RCM_TURN_EVENTS, wait_ms);
@@ -157,8 +130,6 @@ int rcm_loop_turn(struct rcm_loop *loop, int max_wait_ms)
 	if (ret)
 		return ret;
 	loop->now = rcm_clock_now();
-	if (removals != loop->removals)
-		n = loop_keep_witness(loop, events, n);
 	for (int i = 0; i < n; i++)
 		batch[i] = events[i].data.ptr;
 	loop->batch = batch;

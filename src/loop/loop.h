@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A small epoll loop: descriptor sources and timers, turned by one thread, and owned by it but for its waits. */
+/* A small epoll loop: descriptor sources and timers, owned and turned by one thread. */
 #pragma once
 
 #include <stdatomic.h>
@@ -34,14 +34,10 @@ struct rcm_loop {
 	struct rcm_heap timers;
 	TAILQ_HEAD(, rcm_timer) due;	/* collected, not yet fired */
 	uint64_t now;			/* ns; taken once a turn, after the wait */
-	uint64_t until;			/* ns; when the wait ends by itself; UINT64_MAX: never */
-	unsigned removals;		/* of sources, so far */
 	struct rcm_source **batch;	/* sources still to be served in this turn */
 	unsigned batched;
 
-	/* Called, where set, right before and right after the wait: the owner lets go of what others want meanwhile.
-	 * What guards the loop then, another thread may hold in its place to add, change and remove sources, and to
-	 * start and stop timers: of one that is due before until the wait knows nothing, and has to be ended. */
+	/* Called, where set, right before and right after the wait: the owner lets go of what others want meanwhile. */
 	void (*before_wait)(struct rcm_loop *loop);
 	void (*after_wait)(struct rcm_loop *loop);
 

@@ -95,7 +95,6 @@ struct rcm_engine {
 	struct rcm_publisher publisher;
 	struct rcm_monitor monitor;
 	struct rcm_gauge gauge;
-	unsigned sole;				/* whose all flights are; 0: several parties', or nobody's */
 	unsigned sa_hosts;			/* paths in the last answer with those to all hosts; 0: none yet */
 	struct rcm_waiters reading, naming;
 	struct rcm_flight *flights;		/* by key */

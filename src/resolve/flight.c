@@ -108,24 +108,11 @@ static struct rcm_answer *why_not(const struct rcm_request *request, int status)
 	return rcm_answer_failed(status, 0, NULL);
 }
 
-/* Who has all that is under way may do the engine's work for it, and nobody else is held up. */
-static void flight_note_party(struct rcm_engine *engine, unsigned party)
-{
-	unsigned sole = !rcm_flight_count(engine) || engine->sole == party ? party : 0;
-
-	if (engine->sole && !sole)
-		for (unsigned i = 0; i < RCM_SA_CLIENTS && engine->sa[i].ops; i++)
-			if (engine->sa[i].ops->take_back)
-				engine->sa[i].ops->take_back(engine->sa[i].sa, false);
-	engine->sole = sole;
-}
-
 void rcm_flight_join(struct rcm_engine *engine, struct rcm_request *request)
 {
 	struct rcm_flight *flight;
 	int ret;
 
-	flight_note_party(engine, request->party);
 	ret = flight_get(engine, request, &flight);
 	if (ret) {
 		rcm_engine_end(request->engine, request, why_not(request, ret));

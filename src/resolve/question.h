@@ -32,7 +32,6 @@ struct rcm_question {
 	const struct rcm_listing *listing;	/* SA: with the hints' listing */
 	struct rcm_accept *accept;	/* SA: which records are taken, see accept.h; NULL: all */
 	uint32_t deadline_ms;		/* from now; 0: none; RCM_DEADLINE_DEFAULT: by environment and configuration */
-	unsigned party;			/* whose it is, to be told from others'; 0: nobody's in particular */
 	bool fresh;			/* don't use kept answers */
 	bool waited;			/* by a thread; in the child of a fork, where that isn't, it is over */
 	enum rcm_dns_source source;

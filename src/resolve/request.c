@@ -158,7 +158,6 @@ int rcm_request_new(const struct rcm_question *question, struct rcm_request **re
 		.socket_type = (uint8_t)question->hints.socket_type,
 		.by_id = question->hints.by_id, .service_id = question->hints.service_id,
 		.port_gid = question->port, .traffic_class = question->traffic_class, .sa = question->sa,
-		.party = question->party,
 		.listing = listing,
 		.fresh = question->fresh, .waited = question->waited, .source = question->source,
 		.deadline = request_deadline(question),

@@ -46,8 +46,8 @@ struct rcm_request {
 	atomic_bool cancelled;
 	bool rests;				/* under the engine's box: the parent's of a fork, not started again */
 	uint16_t port;				/* host order; the engine's, as all from here on, once posted */
+	enum rcm_request_state state;
 	unsigned number;			/* as traces know it */
-	enum rcm_request_state state : 8;
 	bool fresh : 1;
 	bool waited : 1;			/* by a thread, which isn't there in the child of a fork */
 	bool settled;				/* when it was asked, the host's files were those in force */
@@ -55,9 +55,8 @@ struct rcm_request {
 	bool by_id;				/* of its hints what the engine needs: this, */
 	uint8_t traffic_class;
 	uint8_t socket_type;			/* this, */
-	enum rcm_dns_source source : 8;
 	uint16_t family;			/* this, */
-	unsigned party;
+	enum rcm_dns_source source;
 	int flags;				/* this, */
 	rcm_outcome_fn *done;
 	void *arg;

@@ -3,7 +3,6 @@
 #include "resolve/resolve.h"
 
 #include "base/log.h"
-#include "resolve/helm.h"
 #include "resolve/local.h"
 #include "resolve/outcome.h"
 #include "resolve/resolver.h"
@@ -55,19 +54,8 @@ int rcm_request_start(const struct rcm_question *question, rcm_outcome_fn *done,
 	rcm_stats_count(&engine->stats, RCM_COUNT_STARTED);
 	rcm_step_trace(number, RCM_STEP_POSTED, (rcm_request_text(request), rcm_kind_of(request->flags)), "%s",
 		       rcm_request_text(request));
-	if (!rcm_helm_begin(engine, request))
-		rcm_engine_post(engine, request);
+	rcm_engine_post(engine, request);
 	return 0;
-}
-
-int rcm_answers_borrow(unsigned party)
-{
-	return rcm_helm_borrow(party);
-}
-
-void rcm_answers_give_back(bool ready)
-{
-	rcm_helm_give_back(ready);
 }
 
 void rcm_request_watch_told(void (*told)(void))

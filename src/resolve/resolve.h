@@ -10,8 +10,7 @@ struct rcm_request;
 
 /*
  * 0, and done is called exactly once: inside this call where nobody has to be asked (numbers, names of the hosts file,
- * answers that were kept), else on the engine's thread, or in rcm_answers_give_back().
- * Or -ENOMEM, -EAGAIN (no thread), -EMFILE, and it never is.
+ * answers that were kept), else on the engine's thread. Or -ENOMEM, -EAGAIN (no thread), -EMFILE, and it never is.
  * Waits for nothing but short mutexes. *ret_request: a reference for rcm_request_cancel(), to be given up with
  * rcm_request_put(); NULL where the outcome is told already.
  */
@@ -60,14 +59,6 @@ int rcm_request_again(struct rcm_request *request);
  * it.
  */
 void rcm_requests_drop(rcm_outcome_fn *done, bool (*wanted)(const void *arg));
-
-/*
- * Who waits for outcomes of a party's (question.h) may read what comes for them: a descriptor to wait on, until it is
- * given back; -EAGAIN: the engine's thread does it. ready: it was readable, and outcomes are told inside of the call.
- * Any thread, without locks.
- */
-int rcm_answers_borrow(unsigned party);
-void rcm_answers_give_back(bool ready);
 
 /* Counters, see rai_get_stats(). Any thread. */
 void rcm_engine_stats(struct rai_stats *ret_stats);

@@ -146,13 +146,6 @@ static void ended_deliver(struct rcm_engine *engine)
 	ended_tell_all(engine);
 }
 
-void rcm_resolver_settle(struct rcm_engine *engine)
-{
-	ended_announce(engine);
-	ended_tell_all(engine);
-	levels_show(engine);
-}
-
 /* Begins what was posted, and what is posted meanwhile, within the budget of a turn: whoever posts without a pause must
  * not keep the answers from coming in. True where this turn must not sleep. */
 static bool box_serve(struct rcm_engine *engine)

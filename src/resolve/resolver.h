@@ -9,8 +9,5 @@
  * may be another by now, which has no thread yet. -EAGAIN, -EMFILE, -ENOMEM; -EPERM: a sandbox. Any thread. */
 int rcm_resolver_start(struct rcm_engine **ret_engine);
 
-/* By whoever holds the gate: tells what has ended, and shows the levels. */
-void rcm_resolver_settle(struct rcm_engine *engine);
-
 /* In the child of a fork gives up the parent's, where that is not done yet; starts none. Any thread. */
 void rcm_resolver_leave_parent(void);

@@ -59,8 +59,6 @@ static int client_open(struct rcm_loop *loop, struct rcm_sa **ret_sa)
 	return rcm_client_open(loop, &rcm_umad_device, ret_sa);
 }
 
-static void client_take_back(struct rcm_sa *sa, bool reads);
-
 /* ---- Ports that change while questions are under way ---- */
 
 static void link_tell_all(struct rcm_sa *sa, struct rcm_link *link, bool in_doubt)
@@ -97,8 +95,6 @@ static void client_look_due(struct rcm_timer *timer)
 		return;
 	}
 	sa->put_off = 0;
-	/* Who has it may be gone by a jump out of a signal handler. */
-	client_take_back(sa, false);
 	LIST_FOREACH(link, &sa->links, entry)
 		if (link->active && rcm_slot_first_at(&link->slots) <= now - LOOK_NS)
 			link_tell_all(sa, link, false);
@@ -363,31 +359,6 @@ static void client_cancel(struct rcm_sa *sa, struct rcm_sa_query *query)
 	free(query);
 }
 
-static bool client_at_hand(struct rcm_sa *sa, const struct rcm_gid *port)
-{
-	const struct rcm_link *link = link_by_gid(sa, port);
-
-	return link && rcm_link_is_at_hand(link);
-}
-
-static int client_lend(struct rcm_sa *sa)
-{
-	struct rcm_link *link = LIST_FIRST(&sa->links);
-
-	return link && !LIST_NEXT(link, entry) ? rcm_link_lend(link) : -EAGAIN;
-}
-
-static void client_take_back(struct rcm_sa *sa, bool reads)
-{
-	struct rcm_link *link = LIST_FIRST(&sa->links);
-
-	/* Before it is lent there was one; others may have come since, and what is read may end any. */
-	if (link && reads && !LIST_NEXT(link, entry))
-		rcm_link_read(link);
-	LIST_FOREACH(link, &sa->links, entry)
-		rcm_link_take_back(link);
-}
-
 static void client_stats(struct rcm_sa *sa, struct rcm_sa_stats *ret_stats)
 {
 	*ret_stats = sa->stats;
@@ -440,9 +411,6 @@ const struct rcm_sa_ops rcm_sa_umad = {
 	.publish = client_publish,
 	.cancel = client_cancel,
 	.look = client_look,
-	.at_hand = client_at_hand,
-	.lend = client_lend,
-	.take_back = client_take_back,
 	.stats = client_stats,
 	.close = client_close,
 	.abandon = client_abandon,

@@ -9,9 +9,6 @@
 #include "base/container.h"
 #include "base/log.h"
 
-/* Answers that a borrower reads before it goes back to its work: it may ask more while the SA is at it. */
-enum { READS_MAX = 4 };
-
 #define ORPHAN_NS (200 * RCM_NS_PER_MS)	/* how long a MAD that nobody waits for keeps its place */
 #define LATE_NS (100 * RCM_NS_PER_MS)	/* how long the kernel may be late with its news */
 #define REST_NS (20 * RCM_NS_PER_MS)	/* without memory for a message, until it is looked at again */
@@ -57,17 +54,9 @@ static void link_drop(struct rcm_link *link)
 
 /* ---- The port ---- */
 
-/* Where it was lent, and came back with nothing under way, it is listened to again from the next question on. */
-static void link_listen(struct rcm_link *link)
-{
-	if (!link->lent && link->source_timer.state == RCM_TIMER_IDLE)
-		rcm_source_change(&link->source, RCM_READABLE);
-}
-
 static void link_close_device(struct rcm_link *link)
 {
 	rcm_source_remove(&link->source);
-	link->lent = false;
 	rcm_timer_stop(link->loop, &link->source_timer);
 	rcm_timer_stop(link->loop, &link->slots_timer);
 	rcm_way_close(&link->way);
@@ -346,8 +335,11 @@ static void link_rest(struct rcm_link *link)
 	rcm_timer_start(link->loop, &link->source_timer, rcm_clock_now() + REST_NS, link_resume);
 }
 
-static void link_read(struct rcm_link *link, uint32_t events, unsigned most)
+static void link_readable(struct rcm_source *source, uint32_t events)
 {
+	struct rcm_link *link = rcm_container(source, struct rcm_link, source);
+	/* No more can have come than was asked for: a read to find nothing would be one too many. */
+	unsigned most = link->slots.used ? link->slots.used : 1;
 	struct rcm_umad_message message;
 	int ret = 0;
 
@@ -366,36 +358,6 @@ static void link_read(struct rcm_link *link, uint32_t events, unsigned most)
 		device_lost(link, ret);
 	link_pump(link);
 	link_drop(link);
-}
-
-static void link_readable(struct rcm_source *source, uint32_t events)
-{
-	struct rcm_link *link = rcm_container(source, struct rcm_link, source);
-
-	/* No more can have come than was asked for: a read to find nothing would be one too many. */
-	link_read(link, events, link->slots.used ? link->slots.used : 1);
-}
-
-int rcm_link_lend(struct rcm_link *link)
-{
-	if (!link->slots.used || !link->way.umad || link->lent || link->source_timer.state != RCM_TIMER_IDLE ||
-	    rcm_source_change(&link->source, 0))
-		return -EAGAIN;
-	link->lent = true;
-	return link->source.fd;
-}
-
-void rcm_link_take_back(struct rcm_link *link)
-{
-	link->lent = false;
-	if (link->way.umad && link->slots.used)
-		link_listen(link);
-}
-
-void rcm_link_read(struct rcm_link *link)
-{
-	if (link->way.umad && link->source_timer.state == RCM_TIMER_IDLE)
-		link_read(link, RCM_READABLE, link->slots.used < READS_MAX ? link->slots.used : READS_MAX);
 }
 
 /* ---- Sending ---- */
@@ -424,7 +386,6 @@ static int txn_send_mad(struct rcm_link_txn *txn, struct rcm_slot *slot, unsigne
 		rcm_timer_start(link->loop, &link->slots_timer, slot->until, slots_expire);
 	txn->held++;
 	link->slots.used++;
-	link_listen(link);
 	link->stats->queries++;
 	link->stats->retries += txn->txn.sent > 0;
 	return 0;
@@ -464,12 +425,6 @@ void rcm_link_ask(struct rcm_link *link, struct rcm_link_txn *txn, uint64_t dead
 	link_hold(link);
 	txn_follow(txn);
 	link_pump(link);
-}
-
-bool rcm_link_is_at_hand(const struct rcm_link *link)
-{
-	return link->way.umad && link->way.address_until > rcm_clock_now() && TAILQ_EMPTY(&link->waiting[0]) &&
-	       link->slots.used < RCM_SA_WINDOW && link->stale < RCM_SA_WINDOW / 2;
 }
 
 void rcm_link_cancel(struct rcm_link_txn *txn)

@@ -37,7 +37,6 @@ struct rcm_link {
 	struct rcm_way way;
 	struct rcm_source source;
 	struct rcm_slots slots;
-	bool lent;			/* another thread listens instead of the loop */
 	unsigned stale;			/* MADs that take no place any more, and the kernel has still */
 	struct rcm_link_txn said;	/* the question how long an answer may take */
 	struct rcm_pace pace;
@@ -76,16 +75,6 @@ void rcm_link_ask(struct rcm_link *link, struct rcm_link_txn *txn, uint64_t dead
  * sent to the new one, and one whose port is down fails, in the loop's next turn. */
 int rcm_link_look(struct rcm_link *link, bool in_doubt);
 void rcm_link_looked(struct rcm_link_txn *txn, int ret);
-
-/* Another thread may listen for answers instead of the loop: the descriptor to wait on, or -EAGAIN where nothing is
- * under way or another one has it. Until it is taken back, which anybody may do, for listening twice is no harm; the
- * second also reads what has come. */
-int rcm_link_lend(struct rcm_link *link);
-void rcm_link_take_back(struct rcm_link *link);
-void rcm_link_read(struct rcm_link *link);
-
-/* Whether a question would be sent at once, and no file read before. */
-bool rcm_link_is_at_hand(const struct rcm_link *link);
 
 /* done will not be called any more, and the transaction is the caller's. Does nothing where it isn't under way. */
 void rcm_link_cancel(struct rcm_link_txn *txn);

@@ -130,16 +130,6 @@ struct rcm_sa_ops {
 	 * fails with -ENETDOWN; done is not called inside of this. */
 	void (*look)(struct rcm_sa *sa);
 
-	/*
-	 * A thread that holds what guards the loop while it waits may do the loop's work, where these are not NULL.
-	 * at_hand: a question through that port would be sent now, without reading a file. lend: the one descriptor
-	 * that answers come by, which the caller waits on instead of the loop; -EAGAIN: none, or several. take_back:
-	 * the loop listens again, which it also does by itself after a while; reads: having read what there is.
-	 */
-	bool (*at_hand)(struct rcm_sa *sa, const struct rcm_gid *port);
-	int (*lend)(struct rcm_sa *sa);
-	void (*take_back)(struct rcm_sa *sa, bool reads);
-
 	void (*stats)(struct rcm_sa *sa, struct rcm_sa_stats *ret_stats);
 
 	/* Ends all without completions. sa NULL: nothing. */

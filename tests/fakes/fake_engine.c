@@ -251,17 +251,6 @@ int rcm_answer_list(const struct rcm_answer *answer, const struct rcm_hints *hin
 	return rcm_addrinfo_build(hints, port, results, answer->count, "name.test", ret_list);
 }
 
-int rcm_answers_borrow(unsigned party)
-{
-	(void)party;
-	return -EAGAIN;
-}
-
-void rcm_answers_give_back(bool ready)
-{
-	(void)ready;
-}
-
 const union rcm_sockaddr *rcm_answer_first(const struct rcm_answer *answer)
 {
 	return &answer->first;

@@ -364,68 +364,6 @@ static void test_link_without_memory_for_a_message_rests_and_then_reads_it(void 
 }
 
 /* What it says counts from then on, until there is another SM. */
-static void test_link_that_is_lent_leaves_answers_to_the_borrower_until_it_is_taken_back(void **state)
-{
-	struct rcm_fake_sent sent[2];
-
-	(void)state;
-	assert_int_equal(rcm_link_open(&link), 0);
-	assert_int_equal(rcm_link_lend(&link), -EAGAIN);
-	for (unsigned i = 0; i < 2; i++) {
-		start(i, 60000);
-		sent[i] = rcm_fake_umad_sent();
-	}
-	assert_int_equal(rcm_link_lend(&link), rcm_fake_umad_ops.fd(link.way.umad));
-	assert_int_equal(rcm_link_lend(&link), -EAGAIN);
-	answer(&sent[0]);
-	turn();
-	assert_int_equal(heard, 0);
-	rcm_link_read(&link);
-	assert_int_equal(heard, 1);
-	answer(&sent[1]);
-	turn();
-	assert_int_equal(heard, 1);
-	rcm_link_take_back(&link);
-	turn();
-	assert_int_equal(heard, 2);
-	assert_int_equal(rcm_link_lend(&link), -EAGAIN);
-}
-
-static void test_link_taken_back_with_nothing_under_way_listens_for_the_next_question(void **state)
-{
-	struct rcm_fake_sent sent;
-
-	(void)state;
-	assert_int_equal(rcm_link_open(&link), 0);
-	start(0, 60000);
-	sent = rcm_fake_umad_sent();
-	assert_true(rcm_link_lend(&link) >= 0);
-	answer(&sent);
-	rcm_link_read(&link);
-	rcm_link_take_back(&link);
-	start(1, 60000);
-	sent = rcm_fake_umad_sent();
-	answer(&sent);
-	turn();
-	assert_int_equal(heard, 2);
-}
-
-static void test_link_is_at_hand_while_it_is_open_its_sm_known_and_a_place_free(void **state)
-{
-	(void)state;
-	assert_false(rcm_link_is_at_hand(&link));
-	assert_int_equal(rcm_link_open(&link), 0);
-	assert_false(rcm_link_is_at_hand(&link));
-	for (unsigned i = 0; i < RCM_SA_WINDOW - 1; i++) {
-		start(i, 60000);
-		rcm_fake_umad_sent();
-	}
-	assert_true(rcm_link_is_at_hand(&link));
-	start(RCM_SA_WINDOW - 1, 60000);
-	rcm_fake_umad_sent();
-	assert_false(rcm_link_is_at_hand(&link));
-}
-
 static void test_link_asks_its_sa_once_how_long_it_takes_where_an_answer_is_late(void **state)
 {
 	struct rcm_fake_sent sent;
@@ -493,9 +431,6 @@ int main(void)
 		TEST(test_link_answers_that_are_too_large_leave_the_others_their_time),
 		TEST(test_link_without_questions_closes_its_port_and_opens_it_for_the_next),
 		TEST(test_link_that_may_not_be_opened_is_eacces),
-		TEST(test_link_that_is_lent_leaves_answers_to_the_borrower_until_it_is_taken_back),
-		TEST(test_link_taken_back_with_nothing_under_way_listens_for_the_next_question),
-		TEST(test_link_is_at_hand_while_it_is_open_its_sm_known_and_a_place_free),
 		TEST(test_link_asks_its_sa_once_how_long_it_takes_where_an_answer_is_late),
 		TEST(test_link_whose_sa_says_nothing_of_its_time_asks_as_ever),
 		TEST(test_link_without_memory_for_a_message_rests_and_then_reads_it),

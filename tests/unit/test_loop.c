@@ -190,34 +190,6 @@ static void test_loop_that_is_the_programs_is_not_its_own_and_stays_as_it_is(voi
 	close(loop.epfd);
 }
 
-/* As another thread does that holds what the loop let go of. */
-static void remove_first(struct rcm_loop *of)
-{
-	if (sources[0].loop == of)
-		rcm_source_remove(&sources[0]);
-}
-
-static void test_source_removed_between_the_wait_and_its_serving_is_not_served_and_others_are_told_again(void **state)
-{
-	(void)state;
-	served = 0;
-	assert_int_equal(rcm_loop_init(&loop), 0);
-	loop.after_wait = remove_first;
-	for (int i = 0; i < 2; i++) {
-		assert_int_equal(pipe(pipes[i]), 0);
-		assert_int_equal(rcm_source_add(&loop, &sources[i], pipes[i][0], RCM_READABLE, serve), 0);
-		assert_int_equal(write(pipes[i][1], "x", 1), 1);
-	}
-	assert_int_equal(rcm_loop_turn(&loop, -1), 0);
-	assert_int_equal(served, 0);
-	assert_int_equal(rcm_loop_turn(&loop, -1), 0);
-	assert_int_equal(served, 1);
-	rcm_source_remove(&sources[1]);
-	rcm_loop_done(&loop);
-	for (int i = 0; i < 4; i++)
-		close(pipes[i / 2][i % 2]);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -227,7 +199,6 @@ int main(void)
 		cmocka_unit_test(test_source_that_epoll_refuses_is_in_no_loop),
 		cmocka_unit_test(test_source_is_told_of_what_it_was_changed_to_alone),
 		cmocka_unit_test(test_loop_that_is_the_programs_is_not_its_own_and_stays_as_it_is),
-		cmocka_unit_test(test_source_removed_between_the_wait_and_its_serving_is_not_served_and_others_are_told_again),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
