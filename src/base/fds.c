@@ -2,6 +2,7 @@
 /* Which descriptors are the library's own, and what was opened by each number. */
 #include "base/fds.h"
 
+#include <errno.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,11 +17,9 @@
 
 enum { FIRST = 64 };
 
-/* What the kernel has by a number. Those of eventfd(2), epoll(7) and inotify(7) all look the same, and have no type. */
 struct fds_own {
-	bool own, typed;
-	dev_t dev;
-	ino_t ino;
+	bool own;
+	struct rcm_file file;
 };
 
 static struct rcm_lock lock = RCM_LOCK_INIT;
@@ -28,18 +27,31 @@ static struct fds_own *owns RCM_GUARDED_BY(lock);
 static unsigned count RCM_GUARDED_BY(lock);
 static atomic_uint doubts;
 
-static struct fds_own fds_look_at(int fd)
+struct rcm_file rcm_file_look_at(int fd)
 {
 	struct stat st;
 
 	if (fstat(fd, &st))
-		return (struct fds_own){ .own = false };
-	return (struct fds_own){ .own = true, .typed = st.st_mode & S_IFMT, .dev = st.st_dev, .ino = st.st_ino };
+		return (struct rcm_file){ .open = false };
+	return (struct rcm_file){ .open = true, .typed = st.st_mode & S_IFMT, .dev = st.st_dev, .ino = st.st_ino };
 }
 
-static bool fds_is_same(const struct fds_own *a, const struct fds_own *b)
+static bool file_is_same(const struct rcm_file *a, const struct rcm_file *b)
 {
 	return a->typed == b->typed && a->dev == b->dev && a->ino == b->ino;
+}
+
+enum rcm_file_is rcm_file_compare(int fd, const struct rcm_file *was)
+{
+	struct rcm_file now = rcm_file_look_at(fd);
+
+	if (!now.open)
+		return errno == EBADF ? RCM_FILE_OTHER : RCM_FILE_MAYBE;
+	if (!was->open)
+		return RCM_FILE_MAYBE;
+	if (!file_is_same(was, &now))
+		return RCM_FILE_OTHER;
+	return now.typed ? RCM_FILE_SAME : RCM_FILE_MAYBE;
 }
 
 static int fds_grow_locked(unsigned fd) RCM_REQUIRES(lock)
@@ -63,10 +75,9 @@ static int fds_grow_locked(unsigned fd) RCM_REQUIRES(lock)
 
 int rcm_fds_take(int fd)
 {
-	struct fds_own own = fds_look_at(fd);
+	const struct fds_own own = { .own = true, .file = rcm_file_look_at(fd) };
 	int ret;
 
-	own.own = true;
 	rcm_lock_acquire(&lock);
 	ret = fds_grow_locked((unsigned)fd);
 	if (!ret)
@@ -88,22 +99,34 @@ int rcm_fds_add(int fd)
 }
 
 /* A socket, since each has an inode of its own, whose number doesn't come again. */
-int rcm_fds_open_ready(void)
+static int ready_open(void)
 {
 	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
 	if (fd < 0 && !rcm_is_want(rcm_errno()))
 		fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	return rcm_fds_add(fd);
+	return fd;
+}
+
+int rcm_fds_open_ready(void)
+{
+	return rcm_fds_add(ready_open());
+}
+
+int rcm_file_open_ready(void)
+{
+	int fd = ready_open();
+
+	return fd < 0 ? rcm_errno() : fd;
 }
 
 bool rcm_fds_is_same(int fd)
 {
-	struct fds_own now = fds_look_at(fd);
+	struct rcm_file now = rcm_file_look_at(fd);
 	bool same;
 
 	rcm_lock_acquire(&lock);
-	same = fd >= 0 && (unsigned)fd < count && fds_is_same(&owns[fd], &now);
+	same = fd >= 0 && (unsigned)fd < count && file_is_same(&owns[fd].file, &now);
 	rcm_lock_release(&lock);
 	return same;
 }
@@ -133,9 +156,9 @@ void rcm_fds_doubt(void)
 	atomic_fetch_add(&doubts, 1);
 	rcm_lock_acquire(&lock);
 	for (unsigned fd = 0; fd < count; fd++) {
-		struct fds_own now = owns[fd].own ? fds_look_at((int)fd) : (struct fds_own){ 0 };
+		struct rcm_file now = owns[fd].own ? rcm_file_look_at((int)fd) : (struct rcm_file){ 0 };
 
-		owns[fd].own = now.own && now.typed && fds_is_same(&owns[fd], &now);
+		owns[fd].own = now.open && now.typed && file_is_same(&owns[fd].file, &now);
 	}
 	rcm_lock_release(&lock);
 }
@@ -159,9 +182,9 @@ static void fds_fork_parent(void) RCM_UNCHECKED
 static void fds_fork_child(void) RCM_UNCHECKED
 {
 	for (unsigned fd = 0; fd < count; fd++) {
-		struct fds_own now = owns[fd].own ? fds_look_at((int)fd) : (struct fds_own){ 0 };
+		struct rcm_file now = owns[fd].own ? rcm_file_look_at((int)fd) : (struct rcm_file){ 0 };
 
-		if (now.own && fds_is_same(&owns[fd], &now))
+		if (now.open && file_is_same(&owns[fd].file, &now))
 			close((int)fd);
 		owns[fd].own = false;
 	}

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 /*
  * Takes over a descriptor that was just opened; what open() and the like gave may be passed on as it is. Returns fd, or
@@ -25,6 +26,24 @@ int rcm_fds_open_ready(void);
 /* False: what was opened by the number is closed, and something else may have it. Exact for what the last one opens;
  * not where a sandbox allows it no sockets, and an eventfd of the program's may look the same. Any thread. */
 bool rcm_fds_is_same(int fd);
+
+/* What a number is, as fstat(2) has it. Of eventfd(2), epoll(7) and inotify(7) all look the same, and have no type. */
+struct rcm_file {
+	bool open, typed;
+	dev_t dev;
+	ino_t ino;
+};
+
+/* RCM_FILE_MAYBE: it has no type, or a filter of system calls hides what it is. */
+enum rcm_file_is { RCM_FILE_OTHER, RCM_FILE_SAME, RCM_FILE_MAYBE };
+
+struct rcm_file rcm_file_look_at(int fd);
+
+/* One that always looks ready, too, but is the caller's to close, in the child of a fork as well. It, or -errno. */
+int rcm_file_open_ready(void);
+
+/* Whether the number still is what it was. Neither takes a lock, and this no descriptor and no memory. */
+enum rcm_file_is rcm_file_compare(int fd, const struct rcm_file *was);
 
 /* No longer the library's; true: it was, and the caller closes it. For what has a close of its own. */
 bool rcm_fds_forget(int fd);

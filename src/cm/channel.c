@@ -13,13 +13,18 @@
 #include "cm/id.h"
 #include "cm/rouse.h"
 
+/* Those that are still the channel's. The kernel's alone nobody can prove: the program may have one of its own. */
 static void channel_close_descriptors(struct rcm_channel *channel) RCM_UNCHECKED
 {
-	if (channel->pub.fd >= 0 && !channel->bare)
-		close(channel->pub.fd);
+	int fd = channel->bare ? -1 : channel->pub.fd;
+	bool known = rcm_readiness_close(&channel->readiness, fd);
+
+	if (channel->bare || (known && rcm_readiness_is_over(fd, channel->ucma.fd)))
+		rcm_ucma_close(&channel->ucma);
+	channel->ucma = (struct rcm_ucma)RCM_UCMA_CLOSED;
+	if (known)
+		close(fd);
 	channel->pub.fd = -1;
-	rcm_readiness_close(&channel->readiness);
-	rcm_ucma_close(&channel->ucma);
 }
 
 /* The kernel's own descriptor is enough for who waits for the kernel's events alone; and it waits, as the application's
@@ -31,8 +36,12 @@ static int channel_open_descriptors(struct rcm_channel *channel, bool sync) RCM_
 	if (ret == -EMFILE || ret == -ENFILE || ret == -ENOMEM)
 		return ret;
 	channel->for_sync = sync;
-	if (ret || !sync)
-		return rcm_readiness_open(&channel->readiness, channel->ucma.fd, &channel->pub.fd);
+	if (ret || !sync) {
+		ret = rcm_readiness_open(&channel->readiness, channel->ucma.fd, &channel->pub.fd);
+		if (ret)
+			rcm_ucma_close(&channel->ucma);
+		return ret;
+	}
 	channel->pub.fd = channel->ucma.fd;
 	channel->bare = true;
 	return 0;
@@ -50,7 +59,6 @@ static int channel_open(bool sync, struct rcm_channel **ret_channel) RCM_UNCHECK
 	channel->ucma = (struct rcm_ucma)RCM_UCMA_CLOSED;
 	ret = channel_open_descriptors(channel, sync);
 	if (ret) {
-		channel_close_descriptors(channel);
 		free(channel);
 		return ret;
 	}
@@ -258,7 +266,7 @@ void rcm_channel_look_again_locked(struct rcm_channel *channel)
 {
 	rcm_lock_assert_held(&channel->lock);
 	if (!channel->bare && channel->ucma.fd >= 0)
-		rcm_readiness_look_again(channel->pub.fd, channel->ucma.fd);
+		rcm_readiness_look_again(&channel->readiness, channel->pub.fd, channel->ucma.fd);
 }
 
 /* In the child of a fork that a signal handler made nobody counts, not even who waited. */

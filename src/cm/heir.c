@@ -70,10 +70,10 @@ bool rcm_id_renew(struct rcm_id *id) RCM_UNCHECKED
 /* The daemon closed it, and its number may be another file's. */
 static void channel_lose(struct rcm_channel *channel) RCM_UNCHECKED
 {
+	rcm_readiness_close(&channel->readiness, -1);
 	channel->pub.fd = -1;
 	channel->bare = false;
 	atomic_store(&channel->ucma.fd, -1);
-	channel->readiness = (struct rcm_readiness)RCM_READINESS_CLOSED;
 }
 
 static bool is_device(int fd)

@@ -6,14 +6,12 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/err.h"
-#include "base/fds.h"
 
 /* Which of the two descriptors it was. Our own has a mark that no other epoll descriptor in this process has. */
 enum { KERNEL = 1 };
@@ -42,24 +40,42 @@ static void readiness_close_fd(int fd)
 	pthread_setcancelstate(cancel, NULL);
 }
 
+static int due_open(struct rcm_readiness *readiness, int kernel_fd)
+{
+	int fd = -1;
+
+	if (kernel_fd >= 0)
+		readiness->witness = rcm_file_look_at(kernel_fd);
+	readiness->witness_fd = kernel_fd;
+	if (readiness->witness.typed) {
+		fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+		return fd < 0 ? rcm_errno() : fd;
+	}
+	fd = rcm_file_open_ready();
+	if (fd >= 0)
+		readiness->witness = rcm_file_look_at(fd);
+	readiness->witness_fd = fd;
+	return fd;
+}
+
 int rcm_readiness_open(struct rcm_readiness *readiness, int kernel_fd, int *ret_fd)
 {
-	int due_fd = -1, ret = 0, fd = epoll_create1(EPOLL_CLOEXEC);
+	struct rcm_readiness opened = { .doubts = rcm_fds_doubts() };
+	int ret = 0, fd = epoll_create1(EPOLL_CLOEXEC);
 
-	if (fd >= 0)
-		due_fd = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (due_fd < 0)
-		ret = rcm_errno();
+	opened.due_fd = fd < 0 ? rcm_errno() : due_open(&opened, kernel_fd);
+	if (opened.due_fd < 0)
+		ret = opened.due_fd;
 	if (!ret)
-		ret = readiness_watch(fd, due_fd, readiness_mark(readiness), 0);
+		ret = readiness_watch(fd, opened.due_fd, readiness_mark(readiness), 0);
 	if (!ret && kernel_fd >= 0)
 		ret = readiness_watch(fd, kernel_fd, KERNEL, EPOLLIN);
 	if (!ret) {
-		*readiness = (struct rcm_readiness){ .due_fd = due_fd, .doubts = rcm_fds_doubts() };
+		*readiness = opened;
 		*ret_fd = fd;
 		return 0;
 	}
-	readiness_close_fd(due_fd);
+	readiness_close_fd(opened.due_fd);
 	readiness_close_fd(fd);
 	return ret;
 }
@@ -84,66 +100,90 @@ int rcm_readiness_cover(struct rcm_readiness *readiness, int fd, atomic_int *ker
 	return 0;
 }
 
-void rcm_readiness_close(struct rcm_readiness *readiness)
+/* Changes nothing where it is: EEXIST comes before all else. An epoll descriptor of the program's by that number has
+ * what it isn't asked for a moment, and no event of it. */
+static bool readiness_has(int fd, int watched)
 {
-	readiness_close_fd(readiness->due_fd);
+	int saved = errno, ret = readiness_watch(fd, watched, 0, 0);
+
+	if (!ret)
+		epoll_ctl(fd, EPOLL_CTL_DEL, watched, NULL);
+	errno = saved;
+	return ret == -EEXIST;
+}
+
+/* Nobody else has the witness' file in an epoll of theirs. Where nobody can tell what the witness is, two numbers that
+ * belong together as ours do are taken for ours: a reader who isn't woken is the likelier harm. */
+static enum rcm_file_is readiness_look(const struct rcm_readiness *readiness, int fd)
+{
+	enum rcm_file_is is;
+
+	if (readiness->due_fd < 0)
+		return RCM_FILE_OTHER;
+	is = rcm_file_compare(readiness->witness_fd, &readiness->witness);
+	if (is == RCM_FILE_OTHER || !readiness_has(fd, readiness->witness_fd) || !readiness_has(fd, readiness->due_fd))
+		return RCM_FILE_OTHER;
+	return is;
+}
+
+static bool due_is_proven(const struct rcm_readiness *readiness)
+{
+	return readiness->due_fd >= 0 && readiness->witness_fd == readiness->due_fd &&
+	       rcm_file_compare(readiness->due_fd, &readiness->witness) == RCM_FILE_SAME;
+}
+
+/* due_fd by itself may be there still: the program closed the other alone. An eventfd may be the program's as well. */
+static void readiness_lose(struct rcm_readiness *readiness)
+{
+	if (due_is_proven(readiness))
+		readiness_close_fd(readiness->due_fd);
 	*readiness = (struct rcm_readiness)RCM_READINESS_CLOSED;
 }
 
-/* Whether the kernel has such a line about a descriptor; otherwise, where it doesn't tell: no /proc, no descriptor. */
-static bool fdinfo_has(int fd, bool (*is_it)(const char *line, const struct rcm_readiness *readiness),
-		       const struct rcm_readiness *readiness, bool otherwise)
+bool rcm_readiness_knows(const struct rcm_readiness *readiness, int fd)
 {
-	char path[sizeof("/proc/self/fdinfo/") + 10], line[256];
-	bool has = false;
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
-	file = fopen(path, "re");
-	if (!file)
-		return otherwise;
-	while (!has && fgets(line, sizeof(line), file))
-		has = is_it(line, readiness);
-	fclose(file);
-	return has;
+	return readiness_look(readiness, fd) != RCM_FILE_OTHER;
 }
 
-static bool is_watch_of_due(const char *line, const struct rcm_readiness *readiness)
+bool rcm_readiness_close(struct rcm_readiness *readiness, int fd)
 {
-	unsigned long long data;
-	unsigned events;
-	int fd;
+	bool known = rcm_readiness_knows(readiness, fd);
 
-	return sscanf(line, "tfd: %d events: %x data: %llx", &fd, &events, &data) == 3 &&
-	       fd == readiness->due_fd && data == readiness_mark(readiness);
+	if (!known) {
+		readiness_lose(readiness);
+		return false;
+	}
+	readiness_close_fd(readiness->due_fd);
+	*readiness = (struct rcm_readiness)RCM_READINESS_CLOSED;
+	return true;
 }
 
-/* Each epoll_ctl(2) by numbers that are the program's by now would be one of an event loop of its own. */
+/* Each epoll_ctl(2) by numbers that are the program's by now would be one of an event loop of its own. What nobody can
+ * tell is asked again. */
 static bool readiness_is_lost(struct rcm_readiness *readiness, int fd)
 {
 	unsigned doubts = rcm_fds_doubts();
-	bool there;
-	int cancel;
+	enum rcm_file_is is;
 
+	if (readiness->due_fd < 0)
+		return true;
 	if (readiness->doubts == doubts)
 		return false;
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	/* Of a number that is closed now the program may have a file later, and nobody doubts then. */
-	there = fcntl(fd, F_GETFD) >= 0 && fdinfo_has(fd, is_watch_of_due, readiness, true);
-	pthread_setcancelstate(cancel, NULL);
-	readiness->doubts = doubts;
-	if (!there)
-		*readiness = (struct rcm_readiness)RCM_READINESS_CLOSED;
-	return !there;
+	is = readiness_look(readiness, fd);
+	if (is == RCM_FILE_SAME)
+		readiness->doubts = doubts;
+	if (is == RCM_FILE_OTHER)
+		readiness_lose(readiness);
+	return is == RCM_FILE_OTHER;
 }
 
 /* Waked anew, whoever watches: due_fd is up, and not on epoll's list of what may be ready (see below), so that
  * EPOLL_CTL_MOD puts it there and wakes. EPOLLONESHOT: what takes it from there disarms it, too. */
 void rcm_readiness_show(struct rcm_readiness *readiness, int fd)
 {
-	struct epoll_event e = { .events = EPOLLIN | EPOLLONESHOT, .data.u64 = readiness_mark(readiness) };
+	struct epoll_event e = { .events = EPOLLOUT | EPOLLONESHOT, .data.u64 = readiness_mark(readiness) };
 
-	if (readiness->shown || readiness->due_fd < 0 || readiness_is_lost(readiness, fd))
+	if (readiness->shown || readiness_is_lost(readiness, fd))
 		return;
 	readiness->shown = true;
 	if (epoll_ctl(fd, EPOLL_CTL_MOD, readiness->due_fd, &e) && errno == ENOENT)
@@ -179,31 +219,22 @@ bool rcm_readiness_hide(struct rcm_readiness *readiness, int fd)
 }
 
 /* As one that is new to epoll: of one that is on its list of what may be ready it would not wake. */
-void rcm_readiness_look_again(int fd, int kernel_fd)
+void rcm_readiness_look_again(struct rcm_readiness *readiness, int fd, int kernel_fd)
 {
-	epoll_ctl(fd, EPOLL_CTL_DEL, kernel_fd, NULL);
-	readiness_watch(fd, kernel_fd, KERNEL, EPOLLIN);
+	if (!readiness_is_lost(readiness, fd) && !epoll_ctl(fd, EPOLL_CTL_DEL, kernel_fd, NULL))
+		readiness_watch(fd, kernel_fd, KERNEL, EPOLLIN);
 }
 
-/* ---- In the child of a fork ---- */
-
-static bool is_eventfd_that_is_up(const char *line, const struct rcm_readiness *readiness)
+bool rcm_readiness_is_over(int fd, int kernel_fd)
 {
-	unsigned long long count;
-
-	(void)readiness;
-	return sscanf(line, "eventfd-count: %llx", &count) == 1 && count == 1;
-}
-
-bool rcm_readiness_knows(const struct rcm_readiness *readiness, int fd)
-{
-	return fd >= 0 && readiness->due_fd >= 0 && fdinfo_has(fd, is_watch_of_due, readiness, false);
+	return readiness_has(fd, kernel_fd);
 }
 
 int rcm_readiness_renew(struct rcm_readiness *readiness, int kernel_fd, int *fd)
 {
 	const struct rcm_readiness old = *readiness;
 	int flags, own, ret;
+	bool known;
 
 	ret = rcm_readiness_open(readiness, kernel_fd, &own);
 	if (ret || *fd < 0) {
@@ -212,10 +243,11 @@ int rcm_readiness_renew(struct rcm_readiness *readiness, int kernel_fd, int *fd)
 	}
 	flags = fcntl(*fd, F_GETFL);
 	fcntl(own, F_SETFL, flags & O_NONBLOCK);
+	known = rcm_readiness_knows(&old, *fd);
 	while (dup3(own, *fd, O_CLOEXEC) < 0 && errno == EBUSY)
 		;
-	close(own);
-	if (fdinfo_has(old.due_fd, is_eventfd_that_is_up, &old, false))
-		close(old.due_fd);
+	readiness_close_fd(own);
+	if (known)
+		readiness_close_fd(old.due_fd);
 	return 0;
 }

@@ -5,13 +5,18 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+#include "base/fds.h"
+
 /*
- * An epoll descriptor over due_fd, an eventfd that is always up and that epoll looks at exactly while it is shown, and
- * the kernel's descriptor. None of it has a lock of its own: a caller at a time. Only what is for the child of a fork
- * is a cancellation point.
+ * An epoll descriptor over due_fd, which is always ready and which epoll looks at exactly while it is shown, and the
+ * kernel's descriptor. One of the two is the witness, whose file nobody else has in an epoll of theirs: the kernel's,
+ * as the device's; without it due_fd, which is a socket then, dearer than an eventfd. None of it has a lock of its own:
+ * a caller at a time. No cancellation points.
  */
 struct rcm_readiness {
 	int due_fd;
+	int witness_fd;
+	struct rcm_file witness;	/* what that was */
 	unsigned doubts;		/* of rcm_fds_doubts(), after which it was proven to be there still */
 	bool shown;
 };
@@ -28,24 +33,24 @@ int rcm_readiness_open(struct rcm_readiness *readiness, int kernel_fd, int *ret_
  */
 int rcm_readiness_cover(struct rcm_readiness *readiness, int fd, atomic_int *kernel_fd);
 
-/* Gives up the switch; fd itself is the caller's to close. */
-void rcm_readiness_close(struct rcm_readiness *readiness);
+/* Gives up the switch. True: fd is its epoll descriptor, and the caller's to close; any other isn't. */
+bool rcm_readiness_close(struct rcm_readiness *readiness, int fd);
+
+/* Whether fd, known to be the epoll descriptor, is over kernel_fd: otherwise that number is another file's. */
+bool rcm_readiness_is_over(int fd, int kernel_fd);
 
 /* Readable from now on, unless the program has closed the descriptors, and the library found that: then numbers may be
- * the program's, and neither this nor the next touches them any more. Wakes whoever watches, also for edges alone. */
+ * the program's, and neither this nor the next two touch them any more. Wakes whoever watches, also for edges alone. */
 void rcm_readiness_show(struct rcm_readiness *readiness, int fd);
 
 /* Readable for the kernel's events alone. True: it has one. */
 bool rcm_readiness_hide(struct rcm_readiness *readiness, int fd);
 
 /* Looks at the kernel's descriptor anew, which became readable without waking anybody. */
-void rcm_readiness_look_again(int fd, int kernel_fd);
+void rcm_readiness_look_again(struct rcm_readiness *readiness, int fd, int kernel_fd);
 
-/*
- * In the child of a fork. Whether fd still is the epoll descriptor that was made for readiness, which has to lie where
- * it lay then: the number may be another file's by now. Asks /proc, without which the answer is no. The caller holds
- * cancellation off, as in the next.
- */
+/* Whether fd still is the epoll descriptor that was made for readiness: the number may be another file's by now. Exact,
+ * but where a filter of system calls allows no sockets. For the child of a fork, as the next. */
 bool rcm_readiness_knows(const struct rcm_readiness *readiness, int fd);
 
 /* Puts a new one, not shown, in its place, with its O_NONBLOCK and the same number (*fd -1: with a new one): what the

@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -546,6 +547,41 @@ static void test_channel_whose_own_readiness_was_lost_shows_the_next_event(void 
 	}
 }
 
+/* A device whose descriptors nobody counts: what the program closes is gone for the kernel, too. */
+static int device_open(int flags)
+{
+	return eventfd(0, EFD_CLOEXEC | (flags & O_NONBLOCK ? EFD_NONBLOCK : 0));
+}
+
+static void device_close(int fd)
+{
+	close(fd);
+}
+
+/* A program that has closed all descriptors, or that of the kernel's alone. */
+static void test_channel_closes_no_number_that_is_another_file_by_now(void **state)
+{
+	static const struct rcm_ucma_ops device = { .open = device_open, .close = device_close };
+	struct rcm_channel *closed;
+
+	(void)state;
+	rcm_ucma_replace(&device);
+	for (size_t first = 0; first < 3; first += 2) {
+		assert_int_equal(rcm_channel_new(&closed), 0);
+		int numbers[] = { closed->pub.fd, closed->readiness.due_fd, closed->ucma.fd };
+
+		for (size_t i = first; i < 3; i++) {
+			close(numbers[i]);
+			assert_int_equal(open("/dev/null", O_RDONLY | O_CLOEXEC), numbers[i]);
+		}
+		rcm_channel_close(closed);
+		for (size_t i = 0; i < 3; i++)
+			assert_int_equal(fcntl(numbers[i], F_GETFD) >= 0, i >= first);
+		for (size_t i = first; i < 3; i++)
+			close(numbers[i]);
+	}
+}
+
 #define PLAIN(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 #define KERNEL(name) cmocka_unit_test_setup_teardown(name, set_up_kernel, tear_down)
 
@@ -575,6 +611,7 @@ int main(void)
 		PLAIN(test_channel_many_threads_take_each_event_once),
 		PLAIN(test_channel_taken_while_others_poll_is_not_readable),
 		PLAIN(test_channel_whose_own_readiness_was_lost_shows_the_next_event),
+		PLAIN(test_channel_closes_no_number_that_is_another_file_by_now),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -26,9 +26,9 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
 	(void)state;
-	rcm_readiness_close(&readiness);
-	rcm_readiness_close(&readiness);
-	close(fd);
+	if (rcm_readiness_close(&readiness, fd))
+		close(fd);
+	assert_false(rcm_readiness_close(&readiness, fd));
 	return close(kernel_fd);
 }
 
@@ -103,7 +103,7 @@ static void test_readiness_looks_again_at_what_is_readable_already(void **state)
 		eventfd_write(kernel_fd, 1);
 		assert_true(is_woken(epfd));
 		assert_false(is_woken(epfd));
-		rcm_readiness_look_again(fd, kernel_fd);
+		rcm_readiness_look_again(&readiness, fd, kernel_fd);
 		assert_true(is_woken(epfd));
 	}
 	close(epfd);
@@ -127,7 +127,7 @@ static void test_readiness_covers_a_bare_descriptor_under_its_number(void **stat
 	rcm_readiness_hide(&over, bare);
 	eventfd_write(moved, 1);
 	assert_true(is_readable(bare));
-	rcm_readiness_close(&over);
+	assert_true(rcm_readiness_close(&over, bare));
 	close(bare);
 	close(moved);
 }
@@ -141,7 +141,7 @@ static void test_readiness_covering_keeps_o_nonblock(void **state)
 	(void)state;
 	assert_int_equal(rcm_readiness_cover(&over, bare, &moved), 0);
 	assert_true(fcntl(bare, F_GETFL) & O_NONBLOCK);
-	rcm_readiness_close(&over);
+	assert_true(rcm_readiness_close(&over, bare));
 	close(bare);
 	close(moved);
 }
@@ -173,49 +173,155 @@ static void test_readiness_that_cannot_cover_leaves_all_as_it_was(void **state)
 	close(bare);
 }
 
-/* A program that has closed all descriptors, and an event loop of its own by the same numbers. */
+/* Whether it can be told takes no descriptor. */
+static void set_descriptors_left(bool any)
+{
+	static struct rlimit limit;
+
+	if (any) {
+		setrlimit(RLIMIT_NOFILE, &limit);
+		return;
+	}
+	getrlimit(RLIMIT_NOFILE, &limit);
+	setrlimit(RLIMIT_NOFILE, &(struct rlimit){ 0, limit.rlim_max });
+}
+
+static void move(int from, int to)
+{
+	if (from == to)
+		return;
+	assert_int_equal(dup3(from, to, O_CLOEXEC), to);
+	close(from);
+}
+
+/* An event loop of the program's, by the number that fd was, over another file of its by the number that due_fd was. */
+static void take_numbers(int due_fd)
+{
+	struct epoll_event theirs = { .events = EPOLLIN, .data.u64 = 7 };
+
+	move(epoll_create1(EPOLL_CLOEXEC), fd);
+	move(eventfd(1, EFD_CLOEXEC), due_fd);
+	assert_int_equal(epoll_ctl(fd, EPOLL_CTL_ADD, due_fd, &theirs), 0);
+	assert_int_equal(epoll_ctl(fd, EPOLL_CTL_ADD, kernel_fd, &theirs), 0);
+}
+
+static void assert_untouched(void)
+{
+	struct epoll_event ready;
+
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(epoll_wait(fd, &ready, 1, 0), 1);
+		assert_int_equal(ready.data.u64, 7);
+	}
+}
+
+/* A program that has closed all descriptors. */
 static void test_readiness_that_was_closed_leaves_alone_what_has_its_numbers(void **state)
 {
-	struct epoll_event theirs = { .events = EPOLLIN, .data.u64 = 7 }, ready;
-	int due_fd = readiness.due_fd, loop = epoll_create1(EPOLL_CLOEXEC);
+	int due_fd = readiness.due_fd;
 
 	(void)state;
 	rcm_readiness_show(&readiness, fd);
-	close(fd);
-	close(due_fd);
-	assert_int_equal(dup3(loop, fd, O_CLOEXEC), fd);
-	assert_int_equal(dup3(kernel_fd, due_fd, O_CLOEXEC), due_fd);
-	assert_int_equal(epoll_ctl(fd, EPOLL_CTL_ADD, due_fd, &theirs), 0);
+	take_numbers(due_fd);
 	rcm_fds_doubt();
-	eventfd_write(due_fd, 1);
+	set_descriptors_left(false);
 	assert_false(rcm_readiness_hide(&readiness, fd));
 	rcm_readiness_show(&readiness, fd);
-	rcm_readiness_close(&readiness);
-	assert_true(fcntl(due_fd, F_GETFD) >= 0);
+	rcm_readiness_look_again(&readiness, fd, kernel_fd);
+	set_descriptors_left(true);
+	assert_false(rcm_readiness_close(&readiness, fd));
+	assert_untouched();
+	close(due_fd);
+	close(fd);
+}
+
+static void test_readiness_that_was_closed_looks_at_nothing_again(void **state)
+{
+	struct epoll_event ready;
+	int due_fd = readiness.due_fd;
+
+	(void)state;
+	take_numbers(due_fd);
+	rcm_fds_doubt();
+	eventfd_write(kernel_fd, 1);
+	rcm_readiness_look_again(&readiness, fd, kernel_fd);
+	close(due_fd);
 	assert_int_equal(epoll_wait(fd, &ready, 1, 0), 1);
 	assert_int_equal(ready.data.u64, 7);
-	assert_int_equal(epoll_wait(fd, &ready, 1, 0), 1);
+	close(fd);
+}
+
+/* Nobody has said that there is a doubt. */
+static void test_readiness_that_was_closed_is_not_closed_again(void **state)
+{
+	int due_fd = readiness.due_fd;
+
+	(void)state;
+	take_numbers(due_fd);
+	assert_false(rcm_readiness_close(&readiness, fd));
+	assert_untouched();
 	close(due_fd);
-	close(loop);
+	close(fd);
 }
 
 /* Closed, doubted and shown while nobody had the number; then an event loop of the program's gets it. */
 static void test_readiness_whose_number_was_free_at_the_doubt_leaves_alone_who_gets_it(void **state)
 {
-	struct epoll_event watched = { .events = EPOLLIN, .data.u64 = 7 }, ready;
-	int due_fd = readiness.due_fd, loop;
+	int due_fd = readiness.due_fd;
 
 	(void)state;
 	close(fd);
 	rcm_fds_doubt();
 	rcm_readiness_show(&readiness, fd);
-	loop = epoll_create1(EPOLL_CLOEXEC);
-	assert_int_equal(loop, fd);
-	assert_int_equal(epoll_ctl(loop, EPOLL_CTL_ADD, due_fd, &watched), 0);
+	take_numbers(due_fd);
 	assert_false(rcm_readiness_hide(&readiness, fd));
-	assert_int_equal(epoll_wait(loop, &ready, 1, 0), 1);
-	assert_int_equal(ready.data.u64, 7);
+	assert_untouched();
 	close(due_fd);
+	close(fd);
+}
+
+static void test_readiness_that_lost_one_number_leaves_the_other_to_nobody(void **state)
+{
+	int due_fd = readiness.due_fd;
+
+	(void)state;
+	close(fd);
+	rcm_fds_doubt();
+	rcm_readiness_show(&readiness, fd);
+	assert_true(fcntl(due_fd, F_GETFD) < 0);
+}
+
+static void test_readiness_tells_what_it_is_over(void **state)
+{
+	int other = eventfd(0, EFD_CLOEXEC);
+
+	(void)state;
+	assert_true(rcm_readiness_is_over(fd, kernel_fd));
+	assert_false(rcm_readiness_is_over(fd, other));
+	assert_false(rcm_readiness_is_over(fd, other));
+	assert_false(rcm_readiness_is_over(fd, -1));
+	close(other);
+}
+
+/* As where a filter of system calls hides what a number is: that two belong together is enough then, and asked anew. */
+static void test_readiness_of_which_nobody_can_tell_works_until_it_is_lost(void **state)
+{
+	int due_fd = readiness.due_fd;
+
+	(void)state;
+	readiness.witness = (struct rcm_file){ 0 };
+	rcm_fds_doubt();
+	rcm_readiness_show(&readiness, fd);
+	assert_true(is_readable(fd));
+	rcm_readiness_hide(&readiness, fd);
+	assert_false(is_readable(fd));
+	close(fd);
+	rcm_readiness_show(&readiness, fd);
+	take_numbers(due_fd);
+	assert_false(rcm_readiness_close(&readiness, fd));
+	assert_untouched();
+	close(due_fd);
+	close(fd);
 }
 
 static void test_readiness_that_is_there_still_works_on_after_a_doubt(void **state)
@@ -275,6 +381,29 @@ static void test_readiness_renewed_leaves_a_file_that_has_its_old_number_alone(v
 	assert_true(fcntl(fd, F_GETFD) >= 0);
 }
 
+/* The device's file, which is proof enough, costs no event anything. */
+static void test_readiness_over_a_device_is_proven_by_that(void **state)
+{
+	int device = open("/dev/random", O_RDONLY | O_CLOEXEC | O_NONBLOCK), own, due_fd;
+	struct rcm_readiness over = RCM_READINESS_CLOSED;
+
+	(void)state;
+	assert_int_equal(rcm_readiness_open(&over, device, &own), 0);
+	assert_int_equal(over.witness_fd, device);
+	rcm_fds_doubt();
+	rcm_readiness_show(&over, own);
+	assert_true(over.shown);
+	assert_int_equal(over.doubts, rcm_fds_doubts());
+	due_fd = over.due_fd;
+	close(device);
+	assert_int_equal(open("/dev/zero", O_RDONLY | O_CLOEXEC), device);
+	assert_false(rcm_readiness_close(&over, own));
+	assert_true(fcntl(due_fd, F_GETFD) >= 0);
+	close(due_fd);
+	close(own);
+	close(device);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -290,6 +419,12 @@ int main(void)
 		TEST(test_readiness_renewed_has_its_number_and_o_nonblock_and_shows_nothing),
 		TEST(test_readiness_renewed_leaves_a_file_that_has_its_old_number_alone),
 		TEST(test_readiness_that_was_closed_leaves_alone_what_has_its_numbers),
+		TEST(test_readiness_that_was_closed_looks_at_nothing_again),
+		TEST(test_readiness_that_was_closed_is_not_closed_again),
+		TEST(test_readiness_that_lost_one_number_leaves_the_other_to_nobody),
+		TEST(test_readiness_tells_what_it_is_over),
+		TEST(test_readiness_over_a_device_is_proven_by_that),
+		TEST(test_readiness_of_which_nobody_can_tell_works_until_it_is_lost),
 		TEST(test_readiness_whose_number_was_free_at_the_doubt_leaves_alone_who_gets_it),
 		TEST(test_readiness_that_is_there_still_works_on_after_a_doubt),
 	};
