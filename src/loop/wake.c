@@ -50,5 +50,8 @@ bool rcm_wake_ring(struct rcm_wake *wake)
 {
 	if (atomic_exchange(&wake->rung, true))
 		return true;
-	return rcm_fds_is_same(wake->source.fd) && !rcm_source_arm(&wake->source, RUNG);
+	if (rcm_fds_is_same(wake->source.fd) && !rcm_source_arm(&wake->source, RUNG))
+		return true;
+	atomic_store(&wake->rung, false);
+	return false;
 }

@@ -150,6 +150,17 @@ static void test_wake_whose_descriptors_are_the_programs_loop_by_now_leaves_that
 	close(member);
 }
 
+static void test_wake_whose_loop_alone_was_closed_says_so_each_time(void **state)
+{
+	(void)state;
+	assert_int_equal(rcm_loop_init(&loop), 0);
+	assert_int_equal(rcm_wake_init(&loop, &wake, count), 0);
+	close(loop.epfd);
+	assert_false(rcm_wake_ring(&wake));
+	assert_false(rcm_wake_ring(&wake));
+	rcm_wake_done(&wake);
+}
+
 static int its_member;
 
 static void replace_loop(struct rcm_loop *its)
@@ -185,6 +196,7 @@ int main(void)
 		cmocka_unit_test(test_wake_rung_while_it_is_served_is_served_again),
 		cmocka_unit_test(test_wake_whose_descriptors_were_closed_says_so_and_writes_to_nobodys_file),
 		cmocka_unit_test(test_wake_whose_loop_is_the_programs_by_the_time_that_it_waits_serves_nothing),
+		cmocka_unit_test(test_wake_whose_loop_alone_was_closed_says_so_each_time),
 		cmocka_unit_test(test_wake_whose_descriptors_are_the_programs_loop_by_now_leaves_that_as_it_is),
 	};
 
