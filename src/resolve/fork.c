@@ -62,7 +62,8 @@ static void engine_fork_child(void) RCM_UNCHECKED
 
 	engine->loop.epfd = -1;
 	atomic_store(&engine->asleep, false);
-	if (atomic_load(&engine->life) == RCM_ENGINE_RUNNING)
+	/* One that was lost has the parent's all the same, in its box. */
+	if (atomic_load(&engine->life) == RCM_ENGINE_RUNNING || atomic_load(&engine->life) == RCM_ENGINE_LOST)
 		atomic_store(&engine->life, RCM_ENGINE_FORKED);
 	rcm_lock_init(&engine->door);
 	engine_fork_parent();

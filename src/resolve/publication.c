@@ -320,7 +320,9 @@ static void stranded_fork_child(void) RCM_UNCHECKED
 
 	while ((publication = LIST_FIRST(&stranded))) {
 		LIST_REMOVE(publication, entry);
-		publication_forget(&publication->published);
+		/* Of one that was stopped otherwise the word is in the lost engine's box yet, and it goes with that. */
+		if (publication->stopping)
+			rcm_publication_free(publication);
 	}
 	atomic_store(&stranded_count, 0);
 	rcm_lock_release(&stranding);

@@ -298,6 +298,37 @@ static void test_publication_without_another_engine_is_not_the_childs_of_a_fork(
 	publication_stop(1);
 }
 
+/* As between the loss of an engine and the next that is started. */
+static void test_publication_whose_stop_is_in_a_lost_engines_box_goes_with_it_in_the_child_of_a_fork(void **state)
+{
+	struct rcm_engine *lost;
+	pid_t pid;
+	int ended;
+
+	(void)state;
+	open_no_more(true);
+	close_all();
+	wait_for(&told, 2);
+	lost = rcm_engine_the();
+	atomic_store(&lost->life, RCM_ENGINE_LOST);
+	publication->stopped = true;
+	rcm_lock_acquire(&lost->box);
+	STAILQ_INSERT_TAIL(&lost->errands, &publication->stop, entry);
+	rcm_lock_release(&lost->box);
+	open_no_more(false);
+	fflush(NULL);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (!pid) {
+		rcm_resolver_leave_parent();
+		_exit(rcm_publication_any_stranded() || start_engine() || rcm_engine_the()->publisher.loop);
+	}
+	assert_int_equal(waitpid(pid, &ended, 0), pid);
+	assert_int_equal(ended, 0);
+	assert_int_equal(start_engine(), 0);
+	wait_for(&over, 1);
+}
+
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup(name, begin)
@@ -310,6 +341,7 @@ int main(void)
 		T(test_publication_without_another_engine_is_told_so_once_and_registered_by_the_next_that_is),
 		T(test_publication_without_another_engine_ends_where_it_is_stopped),
 		T(test_publication_without_another_engine_is_not_the_childs_of_a_fork),
+		T(test_publication_whose_stop_is_in_a_lost_engines_box_goes_with_it_in_the_child_of_a_fork),
 	};
 
 	rcm_engine_use(&(struct rcm_backends){ .sa = &sa, .sa_ports = no_ports, .port_look = look });
