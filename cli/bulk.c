@@ -418,7 +418,8 @@ static int course_run(struct course *course, const char **ret_step)
 		reading = reading && more != -EPIPE;
 		ask_again(course);
 		print_answered(course, course->bulk->unordered);
-		if (fflush(stdout) != 0)
+		cli_output_flush();
+		if (ferror(stdout))
 			return 0;	/* told at the end of the process */
 		if (!reading && course->count == 0)
 			return 0;

@@ -23,12 +23,21 @@ int cli_fail(const char *what, const char *why, int status)
 	return status;
 }
 
+/* stdio drops what couldn't be written, and doesn't fail again. */
+static int output_error;
+
+void cli_output_flush(void)
+{
+	if (fflush(stdout) != 0 && !output_error)
+		output_error = errno;
+}
+
 void cli_output_end(void)
 {
-	/* What couldn't be written is still there, and fails again for the same reason. */
-	if (fflush(stdout) == 0 && !ferror(stdout))
+	cli_output_flush();
+	if (!ferror(stdout) && !output_error)
 		return;
-	cli_fail("printing", strerror(errno), CLI_FAILED);
+	cli_fail("printing", strerror(output_error ? output_error : errno), CLI_FAILED);
 	_exit(CLI_FAILED);
 }
 

@@ -21,6 +21,9 @@ void cli_name_set(const char *name);
 /* "rai VERB: what: why" on the standard error output; returns status. */
 int cli_fail(const char *what, const char *why, int status);
 
+/* Lets readers have what was printed so far; why it can't be written is told by cli_output_end(). */
+void cli_output_flush(void);
+
 /* For atexit(): tells where something couldn't be printed, and ends the process with CLI_FAILED. It is the one place
  * that does, for what argp prints, too; a verb looks for itself only where it would go on for long. */
 void cli_output_end(void);

@@ -309,7 +309,7 @@ static int round_trip(struct client *client, uint64_t number)
 	if (!client->ping->quiet && !client->ping->json) {
 		printf("%" PRIu32 " bytes back, number %" PRIu64 ": %.1f us\n", wire->size, number,
 		       (double)took / 1000);
-		fflush(stdout);
+		cli_output_flush();
 	}
 	return 0;
 }
@@ -349,7 +349,7 @@ static void print_head(const struct client *client)
 	       client->ping->service, client->ping->size, client->source, client->device);
 	for (enum step step = STEP_RESOLVE; step <= STEP_CONNECT; step++)
 		printf("%-10s %8.3f ms\n", step_words[step], (double)client->took_us[step] / 1000);
-	fflush(stdout);
+	cli_output_flush();
 }
 
 static void print_tail(struct client *client)

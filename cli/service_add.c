@@ -178,7 +178,7 @@ static void tell(struct service *service, const struct rdma_cm_event *event)
 	else
 		printf("%s: %s\n", name, what);
 	tell_systemd(what, event->status ? text : "");
-	fflush(stdout);
+	cli_output_flush();
 }
 
 static int tell_all(struct service *service, struct rdma_event_channel *channel)

@@ -253,7 +253,7 @@ static int watch_round(struct watch *watch, const char **ret_step)
 	watch_take_ports(watch);
 	*ret_step = "comparing";
 	rc = watch_compare(watch);
-	fflush(stdout);
+	cli_output_flush();
 	if (rc == 0 && !watch->begun && isatty(STDERR_FILENO) && !watch->filter.json)
 		fprintf(stderr, "rai service watch: %zu record%s; waiting for changes, Ctrl-C ends it\n",
 			watch->known_count, watch->known_count == 1 ? "" : "s");
