@@ -54,7 +54,7 @@ static void print_finding(const char *check, const struct cli_finding *finding)
 		printf("%*s", INDENT, "");
 		cli_print_wrapped(stdout, width, INDENT, mend);
 	}
-	fflush(stdout);		/* the next one may take seconds */
+	cli_output_flush();		/* the next one may take seconds */
 }
 
 static void tell(struct doctor *doctor, const char *check, const struct cli_finding *finding)
@@ -244,8 +244,8 @@ static int summary(const struct doctor *doctor)
 	json_t *json;
 
 	if (!doctor->json) {
-		printf("%u ok, %u warnings, %u failed\n", doctor->counts[CLI_OK], doctor->counts[CLI_WARNING],
-		       doctor->counts[CLI_BAD]);
+		printf("%u ok, %u warning%s, %u failed\n", doctor->counts[CLI_OK], doctor->counts[CLI_WARNING],
+		       doctor->counts[CLI_WARNING] == 1 ? "" : "s", doctor->counts[CLI_BAD]);
 		return status;
 	}
 	json = json_pack("{s:i, s:s, s:i, s:i, s:i, s:O}", "version", CLI_JSON_VERSION,

@@ -69,6 +69,8 @@ static void check(struct argp_state *state, struct arguments *a)
 		argp_error(state, "SERVICE is missing: rai ping --server SERVICE");
 	if (!ping->service && !ping->node)
 		argp_error(state, "NODE and SERVICE are missing");
+	if (ping->node)
+		cli_read_node(state, ping->node, NODE_MAX);
 	if (!ping->service)
 		argp_error(state, "SERVICE is missing: the port at which 'rai ping --server' listens, or its name");
 	if (ping->server && ping->json)
@@ -76,8 +78,6 @@ static void check(struct argp_state *state, struct arguments *a)
 	cli_read_service(state, ping->service, NODE_MAX);
 	if (!ping->server && cli_is_number(ping->service) && strtoul(ping->service, NULL, 10) == 0)
 		argp_error(state, "nobody listens at port 0: 'rai ping --server' says at which it does");
-	if (ping->node)
-		cli_read_node(state, ping->node, NODE_MAX);
 	if (ping->timeout_ms < 1 || ping->timeout_ms > TIMEOUT_MAX_MS)
 		argp_error(state, "a timeout is up to 600 seconds, and not 0");
 }

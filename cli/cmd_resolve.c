@@ -34,6 +34,7 @@ struct resolve {
 	bool unordered;
 	unsigned window;
 	uint32_t watch_ms;
+	bool watch_bare;	/* --watch without a TIME */
 	int family;
 	uint32_t timeout_ms;
 	bool has_timeout;
@@ -58,7 +59,7 @@ static const struct argp_option options[] = {
 	{ "window", 'W', "N", 0, "Of many: so many at a time, 1 to 4096; otherwise 1000", 0 },
 	{ "watch", 'w', "TIME", OPTION_ARG_OPTIONAL, "Resolve again every 2 seconds, or TIME, until stopped, and print "
 	  "what changes", 0 },
-	{ "time", 'T', NULL, 0, "Tell on the standard error output how long it took", 0 },
+	{ "time", 'T', NULL, 0, "Tell on standard error how long it took", 0 },
 	CLI_OPTION_HELP,
 	{ 0 }
 };
@@ -90,13 +91,12 @@ static unsigned read_window(struct argp_state *state, const char *arg)
 	return (unsigned)number;
 }
 
-static uint32_t read_watch(struct argp_state *state, const char *arg)
+static void read_watch(struct argp_state *state, struct resolve *r, const char *arg)
 {
-	uint32_t ms = arg ? cli_read_duration(state, arg) : WATCH_MS;
-
-	if (ms < WATCH_MIN_MS)
+	r->watch_bare = !arg;
+	r->watch_ms = arg ? cli_read_duration(state, arg) : WATCH_MS;
+	if (r->watch_ms < WATCH_MIN_MS)
 		argp_error(state, "what is watched is resolved again after 100ms at least: '%s'", arg);
-	return ms;
 }
 
 /* What is for many alone, and what isn't. */
@@ -115,6 +115,9 @@ static void check_many(struct argp_state *state, const struct resolve *r)
 static void check(struct argp_state *state, const struct resolve *r)
 {
 	check_many(state, r);
+	if (r->watch_bare && r->node && r->service && cli_is_duration(r->node))
+		argp_error(state, "'%s' was taken for NODE; a TIME goes right behind its option: rai resolve -w%s %s",
+			   r->node, r->node, r->service);
 	if (r->sa && r->node && *r->sa == '-')
 		argp_error(state, "--sa takes no NODE; '%s' was taken for its SERVICE, which goes right behind it: "
 			   "rai resolve --sa %s", r->sa, r->service ? r->service : r->node);
@@ -200,7 +203,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		r->window = read_window(state, arg);
 		return 0;
 	case 'w':
-		r->watch_ms = read_watch(state, arg);
+		read_watch(state, r, arg);
 		return 0;
 	case 'T':
 		r->time = true;

@@ -30,7 +30,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct run *run = state->input;
 
-	(void)arg;
 	switch (key) {
 	case ARGP_KEY_INIT:
 		cli_check_options(state, options, false);
@@ -42,6 +41,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		cli_help(state);
 		return 0;
 	case ARGP_KEY_ARG:
+		if (!*arg)
+			argp_error(state, "COMMAND is empty");
 		run->first = state->next - 1;
 		state->next = state->argc;	/* the rest is the command's */
 		return 0;

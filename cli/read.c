@@ -46,7 +46,8 @@ const char *cli_read_word(struct argp_state *state, const char *what, const char
 	return arg;
 }
 
-uint32_t cli_read_duration(struct argp_state *state, const char *arg)
+/* Not a number where it is none. */
+static double duration_ms(const char *arg)
 {
 	char *end;
 	double ms = strtod(arg, &end);
@@ -56,6 +57,20 @@ uint32_t cli_read_duration(struct argp_state *state, const char *arg)
 	ms = ceil(ms);	/* up: what isn't 0 must not become "never" */
 	if (end == arg || (*end && strcmp(end, "s") != 0 && strcmp(end, "ms") != 0) ||
 	    !(ms >= 0 && ms <= SECONDS_MAX * 1000.0))
+		return NAN;
+	return ms;
+}
+
+bool cli_is_duration(const char *text)
+{
+	return !isnan(duration_ms(text));
+}
+
+uint32_t cli_read_duration(struct argp_state *state, const char *arg)
+{
+	double ms = duration_ms(arg);
+
+	if (isnan(ms))
 		argp_error(state, "no number of seconds from 0 to %u: '%s' (5, 0.5, 5s and 500ms are)", SECONDS_MAX,
 			   arg);
 	return (uint32_t)ms;
@@ -69,13 +84,13 @@ const char *cli_read_node(struct argp_state *state, const char *arg, size_t max)
 	if (strstr(arg, "://"))
 		argp_error(state, "NODE is a host name or an address, not a URL: '%s'", arg);
 	if (*arg == '[' && end && end[1] == 0)
-		argp_error(state, "an address stands without brackets: rai resolve %.*s", (int)(end - arg) - 1,
+		argp_error(state, "an address stands without brackets: %s %.*s", state->name, (int)(end - arg) - 1,
 			   arg + 1);
 	if (*arg == '[' && end && end + 1 == colon)
-		argp_error(state, "a port goes after a blank: rai resolve %.*s %s", (int)(end - arg) - 1, arg + 1,
+		argp_error(state, "a port goes after a blank: %s %.*s %s", state->name, (int)(end - arg) - 1, arg + 1,
 			   colon + 1);
 	if (colon && colon == strchr(arg, ':') && colon > arg && colon[1])
-		argp_error(state, "a port goes after a blank: rai resolve %.*s %s", (int)(colon - arg), arg,
+		argp_error(state, "a port goes after a blank: %s %.*s %s", state->name, (int)(colon - arg), arg,
 			   colon + 1);
 	return arg;
 }
@@ -89,7 +104,7 @@ const char *cli_read_service(struct argp_state *state, const char *arg, size_t m
 {
 	cli_read_word(state, "SERVICE", arg, max);
 	if (cli_is_number(arg) && strtoul(arg, NULL, 10) > PORT_MAX)
-		argp_error(state, "a port is a number from 1 to %d: '%s'", PORT_MAX, arg);
+		argp_error(state, "a port is a number up to %d: '%s'", PORT_MAX, arg);
 	return arg;
 }
 

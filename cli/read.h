@@ -18,6 +18,8 @@ bool cli_is_word(const char *text);
 /* UTF-8 without control characters, 1 to max bytes. */
 const char *cli_read_word(struct argp_state *state, const char *what, const char *arg, size_t max);
 
+bool cli_is_duration(const char *text);	/* cli_read_duration() takes it */
+
 /* Milliseconds of "5", "0.5", "5s" or "500ms"; rounded up, so that only 0 is 0. */
 uint32_t cli_read_duration(struct argp_state *state, const char *arg);
 
