@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <netdb.h>
 #include <poll.h>
 #include <rdma/rai.h>
 #include <stdio.h>
@@ -32,7 +33,7 @@ static void client_end(struct server *server, struct client *client, const char 
 {
 	printf("%s: %s after %" PRIu64 " message%s\n", client->name, why, client->messages,
 	       client->messages == 1 ? "" : "s");
-	fflush(stdout);
+	cli_output_flush();
 	cli_wire_close(&client->wire);
 	server->served++;
 }
@@ -49,7 +50,7 @@ static struct client *client_find(struct server *server, const struct rdma_cm_id
 static void request_refuse(struct rdma_cm_id *id, const char *name, const char *why)
 {
 	printf("%s: refused: %s\n", name, why);
-	fflush(stdout);
+	cli_output_flush();
 	rdma_reject(id, NULL, 0);
 	rdma_destroy_id(id);
 }
@@ -82,7 +83,7 @@ static void request_arrived(struct server *server, struct rdma_cm_id *id, const 
 		return;
 	}
 	printf("%s: connected, %" PRIu32 " bytes a message\n", name, size);
-	fflush(stdout);
+	cli_output_flush();
 }
 
 static void event_arrived(struct server *server)
@@ -188,9 +189,12 @@ static int server_listen(struct server *server, const char **ret_step)
 	*ret_step = "making an id";
 	if (rdma_create_id(server->channel, &server->listener, NULL, RDMA_PS_TCP))
 		return -errno;
-	*ret_step = ping->node ? ping->node : ping->service;
-	if (rdma_getaddrinfo(ping->node, ping->service, &hints, &list))
-		return errno ? -errno : -ENOENT;
+	rc = rdma_getaddrinfo(ping->node, ping->service, &hints, &list);
+	*ret_step = ping->node && rc != EAI_SERVICE ? ping->node : ping->service;
+	if (rc == EAI_NONAME || rc == EAI_NODATA || rc == EAI_SERVICE)
+		return -ENOENT;
+	if (rc)
+		return rc == EAI_AGAIN || !errno ? -EAGAIN : -errno;
 	*ret_step = "listening";
 	info = choose(list, !ping->node);
 	rc = rdma_bind_addr(server->listener, info->ai_src_addr) || rdma_listen(server->listener, 16) ? -errno : 0;
@@ -211,7 +215,7 @@ int cli_ping_server(const struct cli_ping *ping)
 	if (rc < 0)
 		goto out;
 	printf("listening at port %u\n", be16toh(rdma_get_src_port(server->listener)));
-	fflush(stdout);
+	cli_output_flush();
 	step = "serving";
 	rc = server_run(server);
 	for (size_t i = 0; i < CLI_PING_CLIENTS_MAX; i++)
@@ -225,6 +229,12 @@ out:
 	if (server)
 		rdma_destroy_event_channel(server->channel);
 	free(server);
+	if (rc == -ENOENT)
+		return cli_fail(step, step == ping->node ? "no such host, or none with an address" : "no such service",
+				CLI_NOT_FOUND);
+	/* The second is the kernel's word for it where one of the two addresses is the wildcard. */
+	if (rc == -EADDRINUSE || (rc == -EADDRNOTAVAIL && !ping->node))
+		return cli_fail(step, "somebody listens at that port already", CLI_FAILED);
 	if (rc == -ENODEV)
 		return cli_fail(step, "no RDMA device has that address, or there is none at all: 'rai ports' lists "
 				"them, 'rai doctor' says what is missing", CLI_FAILED);

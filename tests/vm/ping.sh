@@ -69,6 +69,8 @@ pings 3 near.rdma "$port" && has "who answers there is no 'rai ping --server'"
 verdict test_ping_of_another_server_says_so $? "said: $said"
 kill "$other"
 server_start 0
+pings 3 --server "$port" && has '^rai ping: listening: somebody listens at that port already$'
+verdict test_ping_server_at_a_port_that_is_taken_says_so $? "said: $said"
 said=$("$build/examples/client" near.rdma "$port" hello 2>&1)
 [ $? = 1 ] && has RDMA_CM_EVENT_REJECTED
 verdict test_ping_server_refuses_another_client $? "said: $said"
