@@ -75,4 +75,7 @@ def choose(port: Optional[Gid]) -> list[ipaddress.IPv6Address]:
         if not named:
             raise Error(errno.ENODEV, f"{port}: no such InfiniBand port")
         return [named.gid]
-    return [read_gid(port)]
+    try:
+        return [read_gid(port)]
+    except ValueError:
+        raise ValueError(f"port is neither DEVICE/PORT nor a GID: {port!r}") from None

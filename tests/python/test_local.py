@@ -224,6 +224,10 @@ class Process(unittest.TestCase):
         with self.assertRaises(ValueError):
             _ports.read_gid("mlx5_0")
 
+    def test_port_that_is_none_is_told_as_such(self):
+        with self.assertRaisesRegex(ValueError, "^port is neither DEVICE/PORT nor a GID: 'mlx5_0'$"):
+            _ports.choose("mlx5_0")
+
     def test_path_record_is_read_as_it_is_on_the_wire(self):
         raw = bytearray(64)
         raw[8:24], raw[24:40] = _ports.read_gid("fe80::5").packed, _ports.read_gid("fe80::1").packed
