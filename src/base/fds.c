@@ -19,13 +19,14 @@ enum { FIRST = 64 };
 
 struct fds_own {
 	bool own;
+	unsigned claim;			/* of what the library opened last by that number; 0: none */
 	struct rcm_file file;
 };
 
 static struct rcm_lock lock = RCM_LOCK_INIT;
 static struct fds_own *owns RCM_GUARDED_BY(lock);
 static unsigned count RCM_GUARDED_BY(lock);
-static atomic_uint doubts;
+static atomic_uint doubts, claims;
 
 struct rcm_file rcm_file_look_at(int fd)
 {
@@ -73,17 +74,45 @@ static int fds_grow_locked(unsigned fd) RCM_REQUIRES(lock)
 	return 0;
 }
 
-int rcm_fds_take(int fd)
+static int fds_note(int fd, const struct fds_own *own)
 {
-	const struct fds_own own = { .own = true, .file = rcm_file_look_at(fd) };
 	int ret;
 
 	rcm_lock_acquire(&lock);
 	ret = fds_grow_locked((unsigned)fd);
 	if (!ret)
-		owns[fd] = own;
+		owns[fd] = *own;
 	rcm_lock_release(&lock);
 	return ret;
+}
+
+int rcm_fds_take(int fd)
+{
+	const struct fds_own own = { .own = true, .file = rcm_file_look_at(fd) };
+
+	return fds_note(fd, &own);
+}
+
+unsigned rcm_fds_claim(int fd)
+{
+	struct fds_own own = { .own = false };
+
+	do
+		own.claim = atomic_fetch_add_explicit(&claims, 1, memory_order_relaxed) + 1;
+	while (!own.claim);
+	return fds_note(fd, &own) ? 0 : own.claim;
+}
+
+bool rcm_fds_is_claimed(int fd, unsigned claim)
+{
+	bool claimed;
+
+	if (!claim)
+		return true;
+	rcm_lock_acquire(&lock);
+	claimed = fd >= 0 && (unsigned)fd < count && owns[fd].claim == claim;
+	rcm_lock_release(&lock);
+	return claimed;
 }
 
 int rcm_fds_add(int fd)

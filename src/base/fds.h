@@ -45,6 +45,12 @@ int rcm_file_open_ready(void);
 /* Whether the number still is what it was. Neither takes a lock, and this no descriptor and no memory. */
 enum rcm_file_is rcm_file_compare(int fd, const struct rcm_file *was);
 
+/* Says of one that is the caller's to close, in the child of a fork as well, that the library opened it. It is claimed
+ * until the library opens something else by that number. 0: no memory, and then nobody can tell. Any thread, as the
+ * next. */
+unsigned rcm_fds_claim(int fd);
+bool rcm_fds_is_claimed(int fd, unsigned claim);
+
 /* No longer the library's; true: it was, and the caller closes it. For what has a close of its own. */
 bool rcm_fds_forget(int fd);
 

@@ -19,7 +19,8 @@ static void channel_close_descriptors(struct rcm_channel *channel) RCM_UNCHECKED
 	int fd = channel->bare ? -1 : channel->pub.fd;
 	bool known = rcm_readiness_close(&channel->readiness, fd);
 
-	if (channel->bare || (known && rcm_readiness_is_over(fd, channel->ucma.fd)))
+	if (channel->bare ? rcm_fds_is_claimed(channel->pub.fd, channel->claim) :
+			    known && rcm_readiness_is_over(fd, channel->ucma.fd))
 		rcm_ucma_close(&channel->ucma);
 	channel->ucma = (struct rcm_ucma)RCM_UCMA_CLOSED;
 	if (known)
@@ -43,6 +44,7 @@ static int channel_open_descriptors(struct rcm_channel *channel, bool sync) RCM_
 		return ret;
 	}
 	channel->pub.fd = channel->ucma.fd;
+	channel->claim = rcm_fds_claim(channel->pub.fd);
 	channel->bare = true;
 	return 0;
 }

@@ -32,6 +32,7 @@ struct rcm_channel {
 	struct rcm_ucma ucma;			/* fd -1: no kernel side */
 	bool for_sync;				/* made for a synchronous id; constant */
 	atomic_bool bare;			/* pub.fd is ucma.fd; changes to false, under lock, and never back */
+	unsigned claim;				/* of a bare one's number (base/fds.h) */
 	sem_t own;				/* rung where own_awaited */
 	atomic_uint reads;			/* from its bare descriptor so far, and what took back; under reading */
 	struct rcm_lock reading;		/* a reader of a bare descriptor at a time */

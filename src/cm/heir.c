@@ -3,7 +3,6 @@
 #include "cm/heir.h"
 
 #include <string.h>
-#include <sys/stat.h>
 
 #include "cm/channel.h"
 #include "cm/id.h"
@@ -76,11 +75,9 @@ static void channel_lose(struct rcm_channel *channel) RCM_UNCHECKED
 	atomic_store(&channel->ucma.fd, -1);
 }
 
-static bool is_device(int fd)
+static bool bare_is_known(const struct rcm_channel *channel)
 {
-	struct stat st;
-
-	return !fstat(fd, &st) && S_ISCHR(st.st_mode);
+	return rcm_fds_is_claimed(channel->pub.fd, channel->claim) && rcm_ucma_is(&channel->ucma, channel->pub.fd);
 }
 
 void rcm_channel_recognize(struct rcm_channel *channel)
@@ -89,7 +86,7 @@ void rcm_channel_recognize(struct rcm_channel *channel)
 
 	rcm_lock_acquire(&channel->lock);
 	if (!channel->recognized) {
-		known = channel->bare ? is_device(channel->pub.fd) :
+		known = channel->bare ? bare_is_known(channel) :
 					rcm_readiness_knows(&channel->readiness, channel->pub.fd);
 		if (!known)
 			channel_lose(channel);

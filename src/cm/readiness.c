@@ -71,6 +71,8 @@ int rcm_readiness_open(struct rcm_readiness *readiness, int kernel_fd, int *ret_
 	if (!ret && kernel_fd >= 0)
 		ret = readiness_watch(fd, kernel_fd, KERNEL, EPOLLIN);
 	if (!ret) {
+		if (opened.witness_fd == kernel_fd)
+			opened.claim = rcm_fds_claim(kernel_fd);
 		*readiness = opened;
 		*ret_fd = fd;
 		return 0;
@@ -121,7 +123,9 @@ static enum rcm_file_is readiness_look(const struct rcm_readiness *readiness, in
 	if (readiness->due_fd < 0)
 		return RCM_FILE_OTHER;
 	is = rcm_file_compare(readiness->witness_fd, &readiness->witness);
-	if (is == RCM_FILE_OTHER || !readiness_has(fd, readiness->witness_fd) || !readiness_has(fd, readiness->due_fd))
+	if (is == RCM_FILE_OTHER || !rcm_fds_is_claimed(readiness->witness_fd, readiness->claim))
+		return RCM_FILE_OTHER;
+	if (!readiness_has(fd, readiness->witness_fd) || !readiness_has(fd, readiness->due_fd))
 		return RCM_FILE_OTHER;
 	return is;
 }
@@ -233,8 +237,8 @@ bool rcm_readiness_is_over(int fd, int kernel_fd)
 int rcm_readiness_renew(struct rcm_readiness *readiness, int kernel_fd, int *fd)
 {
 	const struct rcm_readiness old = *readiness;
+	bool known = rcm_readiness_knows(&old, *fd);
 	int flags, own, ret;
-	bool known;
 
 	ret = rcm_readiness_open(readiness, kernel_fd, &own);
 	if (ret || *fd < 0) {
@@ -243,7 +247,6 @@ int rcm_readiness_renew(struct rcm_readiness *readiness, int kernel_fd, int *fd)
 	}
 	flags = fcntl(*fd, F_GETFL);
 	fcntl(own, F_SETFL, flags & O_NONBLOCK);
-	known = rcm_readiness_knows(&old, *fd);
 	while (dup3(own, *fd, O_CLOEXEC) < 0 && errno == EBUSY)
 		;
 	readiness_close_fd(own);

@@ -10,13 +10,14 @@
 /*
  * An epoll descriptor over due_fd, which is always ready and which epoll looks at exactly while it is shown, and the
  * kernel's descriptor. One of the two is the witness, whose file nobody else has in an epoll of theirs: the kernel's,
- * as the device's; without it due_fd, which is a socket then, dearer than an eventfd. None of it has a lock of its own:
- * a caller at a time. No cancellation points.
+ * as the device's, which another channel of the library's may have by that number later; without it due_fd, which is a
+ * socket then, dearer than an eventfd. None of it has a lock of its own: a caller at a time. No cancellation points.
  */
 struct rcm_readiness {
 	int due_fd;
 	int witness_fd;
 	struct rcm_file witness;	/* what that was */
+	unsigned claim;			/* of a device's number, as other channels have that file, too */
 	unsigned doubts;		/* of rcm_fds_doubts(), after which it was proven to be there still */
 	bool shown;
 };

@@ -87,6 +87,11 @@ void rcm_ucma_close(struct rcm_ucma *ucma)
 	*ucma = (struct rcm_ucma)RCM_UCMA_CLOSED;
 }
 
+bool rcm_ucma_is(const struct rcm_ucma *ucma, int fd)
+{
+	return ucma->ops && ucma->ops->is(fd);
+}
+
 int rcm_ucma_usable(void)
 {
 	struct rcm_ucma ucma;

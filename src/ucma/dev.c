@@ -136,11 +136,24 @@ int rcm_ucma_dev_open(struct rcm_ucma_dev *dev, int flags)
 	return fd == -ENODEV ? dev_find(dev, flags) : fd;
 }
 
+bool rcm_ucma_dev_is(const struct rcm_ucma_dev *dev, int fd)
+{
+	dev_t number = atomic_load(&dev->good) >> 1;
+	struct stat st;
+
+	return !fstat(fd, &st) && S_ISCHR(st.st_mode) && (!number || st.st_rdev == number);
+}
+
+static struct rcm_ucma_dev the_dev = { "/dev/infiniband", "/dev/char", rcm_chardev_ask, 0, 0 };
+
 static int dev_open(int flags)
 {
-	static struct rcm_ucma_dev dev = { "/dev/infiniband", "/dev/char", rcm_chardev_ask, 0, 0 };
+	return rcm_ucma_dev_open(&the_dev, flags);
+}
 
-	return rcm_ucma_dev_open(&dev, flags);
+static bool dev_is(int fd)
+{
+	return rcm_ucma_dev_is(&the_dev, fd);
 }
 
 /* Not write(2), which is a cancellation point: commands are given under locks, and most end at once. */
@@ -163,4 +176,5 @@ const struct rcm_ucma_ops rcm_ucma_device = {
 	.open = dev_open,
 	.command = device_command,
 	.close = dev_close,
+	.is = dev_is,
 };

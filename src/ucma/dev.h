@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stdatomic.h>
+#include <stdbool.h>
 
 #include "ucma/chardev.h"
 
@@ -22,3 +23,6 @@ struct rcm_ucma_dev {
  * Any thread.
  */
 int rcm_ucma_dev_open(struct rcm_ucma_dev *dev, int flags);
+
+/* Whether fd is that device; any character device, where nothing told its number. */
+bool rcm_ucma_dev_is(const struct rcm_ucma_dev *dev, int fd);

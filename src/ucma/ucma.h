@@ -32,6 +32,9 @@ struct rcm_ucma_ops {
 	int (*command)(int fd, const void *bytes, size_t len);
 
 	void (*close)(int fd);
+
+	/* Whether a number is a descriptor of it, as far as can be told. */
+	bool (*is)(int fd);
 };
 
 /* /dev/infiniband/rdma_cm */
@@ -53,6 +56,9 @@ int rcm_ucma_open(struct rcm_ucma *ret_ucma, int flags);
 
 /* Also one that is closed, or RCM_UCMA_CLOSED. */
 void rcm_ucma_close(struct rcm_ucma *ucma);
+
+/* Whether fd, by which it was opened, is the device yet, and no other file. */
+bool rcm_ucma_is(const struct rcm_ucma *ucma, int fd);
 
 /* What rcm_ucma_open() would say, without keeping a descriptor: 0, -ENODEV, -EACCES, -EPROTONOSUPPORT. */
 int rcm_ucma_usable(void);

@@ -92,11 +92,22 @@ static void fake_close(int fd)
 	pthread_mutex_unlock(&mutex);
 }
 
+static bool fake_is(int fd)
+{
+	bool is;
+
+	pthread_mutex_lock(&mutex);
+	is = rcm_fake_kernel_file(fd);
+	pthread_mutex_unlock(&mutex);
+	return is;
+}
+
 static const struct rcm_ucma_ops fake_ops = {
 	.name = "fake",
 	.open = fake_open,
 	.command = fake_command,
 	.close = fake_close,
+	.is = fake_is,
 };
 
 void rcm_fake_ucma_use(void)

@@ -12,6 +12,7 @@
 #include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "cm/handlers.h"
@@ -582,6 +583,71 @@ static void test_channel_closes_no_number_that_is_another_file_by_now(void **sta
 	}
 }
 
+/* As the real one: the file of all its descriptors is one node. */
+static int node_open(int flags)
+{
+	return open("/dev/random", O_RDONLY | O_CLOEXEC | flags);
+}
+
+static bool node_is(int fd)
+{
+	return fcntl(fd, F_GETFD) >= 0;
+}
+
+static struct rcm_channel *new_after_all_is_closed(int (*make)(struct rcm_channel **), const struct rcm_channel *closed)
+{
+	int numbers[] = { closed->pub.fd, closed->readiness.due_fd, closed->ucma.fd };
+	struct rcm_channel *made;
+
+	for (size_t i = 0; i < 3; i++)
+		close(numbers[i]);
+	if (make(&made) || made->pub.fd != numbers[0] || made->readiness.due_fd != numbers[1])
+		return NULL;
+	return made;
+}
+
+static bool is_whole(const struct rcm_channel *made)
+{
+	return fcntl(made->pub.fd, F_GETFD) >= 0 && fcntl(made->ucma.fd, F_GETFD) >= 0 &&
+	       (made->bare || rcm_readiness_knows(&made->readiness, made->pub.fd));
+}
+
+/* 0: what was made by those numbers is whole. */
+static int make_another_and_destroy(int (*make)(struct rcm_channel **), struct rcm_channel *closed)
+{
+	struct rcm_channel *made = new_after_all_is_closed(make, closed);
+	int ret = 1;
+
+	if (made) {
+		rdma_destroy_event_channel(&closed->pub);
+		ret = is_whole(made) ? 0 : 2;
+		rcm_channel_close(made);
+	}
+	return ret;
+}
+
+/* Of one that a program, or a daemon made by fork(2), opens when it has closed all descriptors. */
+static void test_channel_closes_none_of_the_descriptors_of_another_that_has_its_numbers_by_now(void **state)
+{
+	static int (*const make[])(struct rcm_channel **) = { rcm_channel_new, rcm_channel_new_sync };
+	static const struct rcm_ucma_ops device = { .open = node_open, .close = device_close, .is = node_is };
+	struct rcm_channel *closed;
+	int status;
+	pid_t pid;
+
+	(void)state;
+	rcm_ucma_replace(&device);
+	for (size_t i = 0; i < 2; i++) {
+		assert_int_equal(make[i](&closed), 0);
+		pid = fork();
+		if (!pid)
+			_exit(make_another_and_destroy(make[i], closed));
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		assert_int_equal(status, 0);
+		assert_int_equal(make_another_and_destroy(make[i], closed), 0);
+	}
+}
+
 #define PLAIN(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 #define KERNEL(name) cmocka_unit_test_setup_teardown(name, set_up_kernel, tear_down)
 
@@ -612,6 +678,7 @@ int main(void)
 		PLAIN(test_channel_taken_while_others_poll_is_not_readable),
 		PLAIN(test_channel_whose_own_readiness_was_lost_shows_the_next_event),
 		PLAIN(test_channel_closes_no_number_that_is_another_file_by_now),
+		PLAIN(test_channel_closes_none_of_the_descriptors_of_another_that_has_its_numbers_by_now),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

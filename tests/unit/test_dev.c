@@ -101,6 +101,23 @@ static void test_device_is_opened_cloexec_nonblocking(void **state)
 	opens();
 }
 
+static void test_device_is_told_from_another_once_it_was_good(void **state)
+{
+	int fd = open(RDMA_CM, O_RDWR | O_CLOEXEC), other = open(OTHER, O_RDWR | O_CLOEXEC), file = open(folder, O_RDONLY);
+
+	(void)state;
+	assert_true(rcm_ucma_dev_is(&dev, other));
+	assert_int_equal(symlink(RDMA_CM, node), 0);
+	opens();
+	assert_true(rcm_ucma_dev_is(&dev, fd));
+	assert_false(rcm_ucma_dev_is(&dev, other));
+	assert_false(rcm_ucma_dev_is(&dev, file));
+	assert_false(rcm_ucma_dev_is(&dev, -1));
+	close(fd);
+	close(other);
+	close(file);
+}
+
 static void test_device_that_was_good_is_not_asked_for_again(void **state)
 {
 	(void)state;
@@ -332,6 +349,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 		T(test_device_is_opened_cloexec_nonblocking),
+		T(test_device_is_told_from_another_once_it_was_good),
 		T(test_device_that_was_good_is_not_asked_for_again),
 		T(test_device_of_another_number_is_asked_for_again),
 		T(test_device_without_node_is_enodev),

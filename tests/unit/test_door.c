@@ -4,6 +4,7 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <rdma/rdma_verbs.h>
 #include <sys/mman.h>
@@ -343,6 +344,38 @@ static void test_door_of_destroy_in_a_daemon_that_closed_all_asks_none_of_its_fi
 	rdma_destroy_ep(id);
 }
 
+/* Of a synchronous id; a node as the device's, but another's. */
+static int close_all_and_destroy_sync(void)
+{
+	int number = id->channel->fd, own;
+
+	rcm_world_channel = rcm_channel_of(id->channel);
+	closefrom(STDERR_FILENO + 1);
+	do
+		own = open("/dev/null", O_RDWR | O_CLOEXEC);
+	while (own >= 0 && own < number);
+	if (own != number)
+		return 1;
+	rcm_fake_ucma_before(expect_no_descriptor);
+	rdma_destroy_id(id);
+	return fcntl(own, F_GETFD) < 0;
+}
+
+static void test_door_of_destroy_in_a_daemon_leaves_its_own_device_in_the_place_of_ours_alone(void **state)
+{
+	int status;
+	pid_t pid;
+
+	(void)state;
+	id = make_sync();
+	pid = fork();
+	if (!pid)
+		_exit(close_all_and_destroy_sync());
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	rdma_destroy_ep(id);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, rcm_world_before, rcm_world_after)
 
 int main(void)
@@ -354,6 +387,7 @@ int main(void)
 		TEST(test_door_of_a_call_that_is_not_to_wait_lets_no_cancellation_in),
 		TEST(test_door_in_the_child_of_a_fork_lets_no_cancellation_in),
 		TEST(test_door_of_destroy_in_a_daemon_that_closed_all_asks_none_of_its_files),
+		TEST(test_door_of_destroy_in_a_daemon_leaves_its_own_device_in_the_place_of_ours_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
