@@ -118,7 +118,6 @@ void rcm_attempt_end(struct rcm_attempt *attempt, struct rcm_ucma *ucma)
 	if (attempt->handle != RCM_ATTEMPT_NO_HANDLE)
 		rcm_ucma_destroy_id(ucma, attempt->handle, &events);
 	attempt->handle = RCM_ATTEMPT_NO_HANDLE;
-	attempt->uid = 0;
 }
 
 const struct rcm_gid *rcm_attempt_port(const struct rcm_attempt_question *q)

@@ -16,7 +16,7 @@ struct rcm_attempt_question {
 };
 
 struct rcm_attempt {
-	uint64_t uid;			/* which its events have; 0: none is under way */
+	uint64_t uid;			/* which its events have; without a handle it has none */
 	uint32_t handle;		/* RCM_ATTEMPT_NO_HANDLE: none */
 };
 
