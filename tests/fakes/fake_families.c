@@ -162,17 +162,19 @@ void fake_families_fail_for(struct rcm_families *families, enum rcm_dns_verdict 
 	fake_families_fail(families, verdict);
 }
 
-static void add(struct rcm_reply *reply, const char *text)
+static void read_address(const char *text, union rcm_dns_address *to)
 {
-	union rcm_dns_address *to;
-
-	reply->addresses = realloc(reply->addresses, (reply->count + 1) * sizeof(*to));
-	assert_non_null(reply->addresses);
-	to = &reply->addresses[reply->count++];
 	memset(to, 0, sizeof(*to));
 	to->sa.sa_family = strchr(text, ':') ? AF_INET6 : AF_INET;
 	assert_int_equal(inet_pton(to->sa.sa_family, text, to->sa.sa_family == AF_INET ? (void *)&to->in.sin_addr :
 				   (void *)&to->in6.sin6_addr), 1);
+}
+
+static void add(struct rcm_reply *reply, const char *text)
+{
+	reply->addresses = realloc(reply->addresses, (reply->count + 1) * sizeof(*reply->addresses));
+	assert_non_null(reply->addresses);
+	read_address(text, &reply->addresses[reply->count++]);
 }
 
 void fake_families_found_so_far(struct rcm_families *families, const char *address)
@@ -187,6 +189,28 @@ void fake_families_found(struct rcm_families *families, const char *first, const
 	fake_families_found_so_far(families, first);
 	if (second)
 		add(&families->reply, second);
+	end(families);
+}
+
+void fake_families_found_srv(struct rcm_families *families, const char *target, uint16_t port, const char *address)
+{
+	struct rcm_srvs *srvs = calloc(1, sizeof(*srvs));
+
+	assert_non_null(srvs);
+	srvs->records = calloc(1, sizeof(*srvs->records));
+	srvs->addresses = calloc(1, sizeof(*srvs->addresses));
+	assert_true(srvs->records && srvs->addresses);
+	srvs->count = 1;
+	srvs->addresses_count = address != NULL;
+	srvs->records->port = port;
+	srvs->records->count = srvs->addresses_count;
+	strcpy(srvs->records->target, target);
+	if (address)
+		read_address(address, srvs->addresses);
+	families->verdict = RCM_DNS_FOUND;
+	families->reply.srvs = srvs;
+	families->reply.count = 1;
+	families->reply.ttl = 60;
 	end(families);
 }
 

@@ -36,6 +36,9 @@ void fake_families_fail_for(struct rcm_families *families, enum rcm_dns_verdict 
 /* Ends it with these addresses of that name; the second may be NULL. */
 void fake_families_found(struct rcm_families *families, const char *first, const char *second);
 
+/* Ends one for SRV records with one: of that target and port, and one address, or none. */
+void fake_families_found_srv(struct rcm_families *families, const char *target, uint16_t port, const char *address);
+
 /* The same where the other family failed, or (missing: which) was given up; and before it is over. */
 void fake_families_half(struct rcm_families *families, const char *address, int missing);
 void fake_families_found_so_far(struct rcm_families *families, const char *address);

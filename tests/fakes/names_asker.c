@@ -3,6 +3,7 @@
 #include "names_asker.h"
 
 #include <arpa/inet.h>
+#include <stdio.h>
 #include <unistd.h>
 
 #include "../unit/test.h"
@@ -78,19 +79,31 @@ void done(void *arg, const struct rcm_dns_answer *answer)
 	result->status = answer->status;
 	result->code = answer->code;
 	result->count = answer->count;
+	result->srv_count = answer->srv_count;
+	if (answer->srv_count)
+		snprintf(result->target, sizeof(result->target), "%s:%u", answer->srv->target, answer->srv->port);
 	result->ttl = answer->ttl;
 	result->missing = answer->missing;
 	strcpy(result->canonname, answer->canonname ? answer->canonname : "");
 	strcpy(result->text, answer->text ? answer->text : "");
 }
 
-void start_as(struct result *result, const char *name, int family, enum rcm_dns_source source)
+static void start_query(struct result *result, const char *name, struct rcm_dns_query query)
 {
-	const struct rcm_dns_query query = { .name = result->name, .family = family, .source = source };
-
 	memset(result, 0, sizeof(*result));
 	strcpy(result->name, name);
+	query.name = result->name;
 	assert_int_equal(rcm_names_start(names, &query, done, result, &result->lookup), 0);
+}
+
+void start_as(struct result *result, const char *name, int family, enum rcm_dns_source source)
+{
+	start_query(result, name, (struct rcm_dns_query){ .family = family, .source = source });
+}
+
+void start_srv(struct result *result, const char *name, bool full, enum rcm_dns_source source)
+{
+	start_query(result, name, (struct rcm_dns_query){ .srv = true, .full = full, .source = source });
 }
 
 void start(struct result *result, const char *name)

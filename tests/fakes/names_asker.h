@@ -10,7 +10,8 @@ struct result {
 	unsigned done;
 	int status;
 	int code;
-	unsigned count;
+	unsigned count, srv_count;
+	char target[RCM_NODE_MAX + 7];	/* of the first SRV record, with its port behind a colon */
 	uint32_t ttl;
 	int missing;
 	char canonname[256];
@@ -40,6 +41,8 @@ void done(void *arg, const struct rcm_dns_answer *answer);
 /* Begins a lookup of both families as configured, or as said. */
 void start(struct result *result, const char *name);
 void start_as(struct result *result, const char *name, int family, enum rcm_dns_source source);
+/* The same of SRV records; full: no domain is tried behind the name. */
+void start_srv(struct result *result, const char *name, bool full, enum rcm_dns_source source);
 
 /* One turn of the loop, at once or after the clock has been put forward. */
 void turn(void);

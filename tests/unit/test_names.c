@@ -513,6 +513,77 @@ static void test_names_closed_with_lookups_in_every_state_frees_all(void **state
 		assert_int_equal(r[i].done, 0);
 }
 
+/* The search list is for what is behind the labels of service and protocol; hosts files have no such records. */
+static void test_names_srv_records_are_searched_for_and_told(void **state)
+{
+	struct result r;
+
+	(void)state;
+	rcm_names_configure(names, files_dns, make_resolv(LOCAL "search x.test\n"), make_hosts());
+	start_srv(&r, "_nfs._tcp.inhosts", false, RCM_DNS_CONFIGURED);
+	turn();
+	fake_families_fail(fake_families_take("_nfs._tcp.inhosts.x.test", RCM_FAMILIES_SRV), RCM_DNS_NXDOMAIN);
+	turn();
+	assert_int_equal(r.done, 0);
+	fake_families_found_srv(fake_families_take("_nfs._tcp.inhosts", RCM_FAMILIES_SRV), "a.y.test", 2049, "192.0.2.1");
+	assert_int_equal(r.done, 1);
+	assert_int_equal(r.status, 0);
+	assert_int_equal(r.srv_count, 1);
+	assert_int_equal(r.count, 1);
+	assert_int_equal(r.ttl, 60);
+	assert_string_equal(r.target, "a.y.test:2049");
+	start_srv(&r, "_nfs._tcp.inhosts", false, RCM_DNS_CONFIGURED);
+	turn();
+	fake_families_found_srv(fake_families_take("_nfs._tcp.inhosts.x.test", RCM_FAMILIES_SRV), "b.y.test", 1, NULL);
+	assert_int_equal(r.srv_count, 1);
+	assert_int_equal(r.count, 0);
+	assert_string_equal(r.target, "b.y.test:1");
+}
+
+static void test_names_srv_records_of_a_full_name_are_asked_for_there_alone(void **state)
+{
+	static const char *const full[] = { "_nfs._tcp.short", "_nfs._tcp.short." };
+	struct result r;
+
+	(void)state;
+	rcm_names_configure(names, files_dns, make_resolv(LOCAL "search x.test\n"), NULL);
+	for (unsigned i = 0; i < 2; i++) {
+		start_srv(&r, full[i], true, RCM_DNS_CONFIGURED);
+		turn();
+		fake_families_fail(fake_families_take("_nfs._tcp.short.", RCM_FAMILIES_SRV), RCM_DNS_NXDOMAIN);
+		turn();
+		assert_int_equal(r.done, 1);
+		assert_int_equal(r.status, -ENOENT);
+	}
+}
+
+/* RFC 2782: a target of "." alone. No other domain has a say. */
+static void test_names_srv_service_that_is_decidedly_not_there_ends_the_search(void **state)
+{
+	struct result r;
+
+	(void)state;
+	rcm_names_configure(names, files_dns, make_resolv(LOCAL "search x.test y.test\n"), NULL);
+	start_srv(&r, "_nfs._tcp.short", false, RCM_DNS_CONFIGURED);
+	turn();
+	fake_families_fail(fake_families_take("_nfs._tcp.short.x.test", RCM_FAMILIES_SRV), RCM_DNS_DECLINED);
+	assert_int_equal(r.done, 1);
+	assert_int_equal(r.status, -ENOENT);
+	assert_int_equal(r.code, EAI_NONAME);
+	assert_non_null(strstr(r.text, "decidedly not available"));
+}
+
+static void test_names_srv_records_by_the_hosts_file_alone_are_none(void **state)
+{
+	struct result r;
+
+	(void)state;
+	start_srv(&r, "inhosts", false, RCM_DNS_HOSTS);
+	turn();
+	assert_int_equal(r.done, 1);
+	assert_int_equal(r.status, -ENOENT);
+}
+
 #define NAMES_TEST(f) cmocka_unit_test_setup_teardown(f, open_names, close_names)
 
 int main(void)
@@ -539,6 +610,10 @@ int main(void)
 		NAMES_TEST(test_names_cancelled_anywhere_are_not_completed),
 		NAMES_TEST(test_names_completion_may_cancel_another_and_start_one),
 		NAMES_TEST(test_names_closed_with_lookups_in_every_state_frees_all),
+		NAMES_TEST(test_names_srv_records_are_searched_for_and_told),
+		NAMES_TEST(test_names_srv_records_of_a_full_name_are_asked_for_there_alone),
+		NAMES_TEST(test_names_srv_service_that_is_decidedly_not_there_ends_the_search),
+		NAMES_TEST(test_names_srv_records_by_the_hosts_file_alone_are_none),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
