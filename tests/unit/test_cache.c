@@ -121,6 +121,39 @@ static void test_cache_is_limited_in_bytes_too(void **state)
 	assert_uint_in_range(rcm_cache_count(&cache), 2, 199);
 }
 
+/* What is kept takes its key's bytes, and some more. */
+static void put_long(const char *key, size_t len)
+{
+	struct rcm_answer *answer = answer_of(1, 1);
+
+	rcm_cache_put(&cache, key, (unsigned)len, (unsigned)len, answer, 0, 10);
+	rcm_answer_put(answer);
+}
+
+static void test_cache_holds_as_many_bytes_as_its_limit(void **state)
+{
+	static char key[RCM_KEPT_BYTES_MAX];
+	size_t most, beside;
+
+	(void)state;
+	put_long(key, 1);
+	most = RCM_KEPT_BYTES_MAX - cache.bytes + 1;
+	beside = most - cache.bytes;
+	put_long(key, beside);
+	assert_int_equal(rcm_cache_count(&cache), 2);
+	assert_int_equal(cache.bytes, RCM_KEPT_BYTES_MAX);
+	rcm_cache_clear(&cache);
+	put_long(key, 1);
+	put_long(key, beside + 1);
+	assert_int_equal(rcm_cache_count(&cache), 1);
+	rcm_cache_clear(&cache);
+	put_long(key, most);
+	assert_int_equal(rcm_cache_count(&cache), 1);
+	rcm_cache_clear(&cache);
+	put_long(key, most + 1);
+	assert_int_equal(rcm_cache_count(&cache), 0);
+}
+
 /* The dumb model: an array, searched from end to end. */
 enum { MODEL = 64 };
 
@@ -166,6 +199,7 @@ int main(void)
 		T(test_cache_answer_outlives_its_place_in_the_cache),
 		T(test_cache_when_full_gives_up_the_oldest),
 		T(test_cache_is_limited_in_bytes_too),
+		T(test_cache_holds_as_many_bytes_as_its_limit),
 		T(test_cache_agrees_with_a_dumb_model),
 	};
 

@@ -9,10 +9,13 @@
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sched.h>
+#include <sys/epoll.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "asker.h"
+#include "base/limits.h"
 #include "fake_dns.h"
 #include "resolve/engine.h"
 #include "test.h"
@@ -22,6 +25,67 @@ static int teardown(void **state)
 {
 	(void)state;
 	return rcm_fake_dns_under_way() != 0;
+}
+
+/* ---- The engine's thread, held where it wakes ---- */
+
+static atomic_int hold;
+enum { HOLD_NOT, HOLD_NEXT, HOLD_ON, HOLD_LOOK };
+static int looked_wait_ms;			/* how long it would sleep after the turn that followed, */
+static unsigned looked_started;			/* and how many lookups were started by then */
+
+int __real_epoll_wait(int epfd, struct epoll_event *events, int max, int wait_ms);
+int __wrap_epoll_wait(int epfd, struct epoll_event *events, int max, int wait_ms);
+
+int __wrap_epoll_wait(int epfd, struct epoll_event *events, int max, int wait_ms)
+{
+	int n;
+
+	if (atomic_load(&hold) == HOLD_LOOK) {
+		looked_wait_ms = wait_ms;
+		looked_started = rcm_fake_dns_started();
+		atomic_store(&hold, HOLD_NOT);
+	}
+	n = __real_epoll_wait(epfd, events, max, wait_ms);
+	if (atomic_load(&hold) == HOLD_NEXT)
+		atomic_store(&hold, HOLD_ON);
+	while (atomic_load(&hold) == HOLD_ON)
+		sched_yield();
+	return n;
+}
+
+/* The rest waits for the answers that came, but for nothing else. */
+static void test_engine_begins_so_many_of_a_burst_and_goes_on_without_a_pause(void **state)
+{
+	static struct rcm_asker askers[RCM_TURN_REQUESTS + 1];
+	static char names[RCM_TURN_REQUESTS + 1][32];
+	struct rcm_question q = rcm_question_name("before.example");
+
+	(void)state;
+	assert_int_equal(rcm_asker_ask(&askers[0], &q), 0);
+	while (!atomic_load(&rcm_engine_the()->asleep))
+		sched_yield();
+	rcm_fake_dns_reset();
+	atomic_store(&hold, HOLD_NEXT);
+	for (unsigned i = 0; i <= RCM_TURN_REQUESTS; i++) {
+		/* No two are shared, and none has an answer to wake for. */
+		snprintf(names[i], sizeof(names[i]), "burst%u.hold.example", i);
+		q = rcm_question_name(names[i]);
+		assert_int_equal(rcm_asker_start(&askers[i], &q), 0);
+		/* Before the others come. */
+		while (atomic_load(&hold) != HOLD_ON)
+			sched_yield();
+	}
+	atomic_store(&hold, HOLD_LOOK);
+	for (unsigned i = 0; i <= RCM_TURN_REQUESTS; i++) {
+		rcm_fake_dns_release(names[i]);
+		assert_true(rcm_asker_wait(&askers[i]));
+		assert_int_equal(askers[i].outcome.status, 0);
+		rcm_asker_done(&askers[i]);
+	}
+	assert_int_equal(looked_started, RCM_TURN_REQUESTS);
+	assert_int_equal(looked_wait_ms, 0);
+	assert_int_equal(rcm_fake_dns_started(), RCM_TURN_REQUESTS + 1);
 }
 
 /* Reads a line of /proc/self/task/TID/status; false where there is none. */
@@ -638,6 +702,7 @@ int main(void)
 #define T(name) cmocka_unit_test_teardown(name, teardown)
 		T(test_engine_starts_one_thread_at_the_first_request_with_all_signals_blocked),
 		T(test_engine_descriptors_are_close_on_exec),
+		T(test_engine_begins_so_many_of_a_burst_and_goes_on_without_a_pause),
 		T(test_engine_that_was_woken_lately_is_whole_without_a_look),
 		T(test_engine_completes_each_of_a_million_random_requests_once),
 #ifndef __SANITIZE_THREAD__

@@ -152,6 +152,18 @@ static void test_answer_is_kept_for_its_ttl(void **state)
 	assert_int_equal(after.resolved - before.resolved, 2);
 }
 
+static void test_answer_is_kept_no_longer_than_the_limit(void **state)
+{
+	(void)state;
+	assert_int_equal(ask(0, "long.ttl9000.example"), 0);
+	rcm_fake_time_advance((RCM_TTL_MAX_S - 1) * RCM_NS_PER_S);
+	assert_int_equal(ask(1, "long.ttl9000.example"), 0);
+	assert_int_equal(rcm_fake_dns_started(), 1);
+	rcm_fake_time_advance(RCM_NS_PER_S);
+	assert_int_equal(ask(1, "long.ttl9000.example"), 0);
+	assert_int_equal(rcm_fake_dns_started(), 2);
+}
+
 static void test_answer_without_ttl_is_not_kept(void **state)
 {
 	(void)state;
@@ -302,6 +314,7 @@ int main(void)
 		T(test_flight_that_gave_up_with_time_left_is_not_repeated),
 		T(test_flight_without_deadline_that_runs_out_of_time_ends_all),
 		T(test_answer_is_kept_for_its_ttl),
+		T(test_answer_is_kept_no_longer_than_the_limit),
 		T(test_answer_without_ttl_is_not_kept),
 		T(test_answer_kept_is_not_given_to_who_wants_a_fresh_one),
 		T(test_answer_that_says_no_is_kept_briefly_a_failure_is_not),

@@ -148,6 +148,14 @@ static void test_service_with_a_name_of_63_bytes_is_taken(void **state)
 	assert_string_equal(rcm_fake_engine_offer()->name, name);
 }
 
+static void test_service_with_the_longest_lease_is_taken(void **state)
+{
+	(void)state;
+	service.lease_s = 86400;
+	start();
+	assert_int_equal(rcm_fake_engine_offer()->lease_s, 86400);
+}
+
 static void test_service_of_an_id_that_is_not_bound_is_refused(void **state)
 {
 	(void)state;
@@ -431,6 +439,7 @@ int main(void)
 		U(test_service_without_a_p_key_is_in_the_partition_that_its_id_is_bound_in),
 		T(test_service_of_wrong_arguments_is_refused),
 		T(test_service_with_a_name_of_63_bytes_is_taken),
+		T(test_service_with_the_longest_lease_is_taken),
 		U(test_service_of_an_id_that_is_not_bound_is_refused),
 		U(test_service_at_a_port_without_an_sa_or_access_is_refused),
 		T(test_service_of_a_synchronous_id_is_refused),

@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <stdio.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,6 +26,7 @@
 #include "test.h"
 #include "user_event.h"
 #include "world.h"
+#include "asleep.h"
 
 static struct rcm_id *id;
 static struct rcm_channel *second;
@@ -507,6 +510,60 @@ static void test_channel_whose_lock_was_held_at_a_fork_is_empty_in_the_child(voi
 	assert_int_equal(rcm_id_destroy(id), 0);
 }
 
+/* ThreadSanitizer has a fork's child make no threads. */
+#ifndef __SANITIZE_THREAD__
+struct adopter {
+	pthread_t thread;
+	atomic_int tid;
+	int ret;
+};
+
+static void *adopt(void *arg)
+{
+	struct adopter *adopter = arg;
+
+	atomic_store(&adopter->tid, gettid());
+	adopter->ret = rcm_adopt_channel(rcm_world_channel);
+	return NULL;
+}
+
+/* One is at it when the other comes. */
+static bool two_adopt(void)
+{
+	struct adopter two[2] = { 0 };
+	char futex[16];
+
+	snprintf(futex, sizeof(futex), "%d ", (int)SYS_futex);
+	rcm_adopt_enter();
+	rcm_lock_acquire(&rcm_world_channel->lock);
+	for (unsigned i = 0; i < 2; i++) {
+		if (pthread_create(&two[i].thread, NULL, adopt, &two[i]))
+			return false;
+		while (!atomic_load(&two[i].tid) || !thread_sleeps_in(atomic_load(&two[i].tid), futex))
+			sched_yield();
+	}
+	rcm_lock_release(&rcm_world_channel->lock);
+	for (unsigned i = 0; i < 2; i++)
+		pthread_join(two[i].thread, NULL);
+	return !two[0].ret && !two[1].ret;
+}
+
+static void test_channel_that_two_threads_of_a_forks_child_use_at_once_is_both_s(void **state)
+{
+	int status;
+	pid_t pid;
+
+	(void)state;
+	pid = fork();
+	if (!pid) {
+		alarm(60);
+		_exit(!two_adopt());
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+#endif
+
 static void *run_free(void *arg)
 {
 	(void)arg;
@@ -709,6 +766,9 @@ int main(void)
 		TEST(test_channel_of_before_a_fork_is_nobodys_in_the_child),
 		TEST(test_id_of_before_a_fork_counts_nothing_in_the_child),
 		TEST(test_channel_whose_lock_was_held_at_a_fork_is_empty_in_the_child),
+#ifndef __SANITIZE_THREAD__
+		TEST(test_channel_that_two_threads_of_a_forks_child_use_at_once_is_both_s),
+#endif
 		TEST(test_channel_that_goes_needs_no_descriptor_for_events_of_ours),
 		TEST(test_call_on_an_id_that_becomes_synchronous_meanwhile_does_not_wait),
 		TEST(test_request_to_a_listener_being_destroyed_is_dropped),

@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/limits.h"
 #include "base/tell.h"
 #include "fake_malloc.h"
 #include "test.h"
@@ -147,6 +148,32 @@ static void test_lines_of_a_file_without_an_end_are_too_many(void **state)
 	unlink(path);
 }
 
+static int count(char *line, void *arg)
+{
+	*(size_t *)arg += strlen(line) + 1;
+	return 0;
+}
+
+static void test_lines_of_a_configuration_file_are_read_up_to_its_limit(void **state)
+{
+	static char text[RCM_CONF_BYTES_MAX + 2];
+	char path[] = "/tmp/rai-lines-XXXXXX";
+	size_t bytes = 0;
+
+	(void)state;
+	memset(text, '\n', RCM_CONF_BYTES_MAX);
+	write_file(path, text);
+	assert_int_equal(rcm_lines_each(path, count, &bytes), 0);
+	assert_int_equal(bytes, RCM_CONF_BYTES_MAX);
+	unlink(path);
+	strcpy(path, "/tmp/rai-lines-XXXXXX");
+	text[RCM_CONF_BYTES_MAX] = '\n';
+	write_file(path, text);
+	assert_int_equal(rcm_lines_each(path, count, &bytes), -EFBIG);
+	assert_int_equal(bytes, RCM_CONF_BYTES_MAX);
+	unlink(path);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -157,6 +184,7 @@ int main(void)
 		cmocka_unit_test(test_lines_that_can_not_be_read_for_now_are_an_error),
 		cmocka_unit_test(test_lines_without_memory_are_an_error),
 		cmocka_unit_test(test_lines_of_a_file_without_an_end_are_too_many),
+		cmocka_unit_test(test_lines_of_a_configuration_file_are_read_up_to_its_limit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -274,7 +274,7 @@ static struct rcm_id *listening_endpoint(struct ibv_qp_init_attr *attr)
 
 static void test_get_request_of_endpoint_has_a_queue_pair(void **state)
 {
-	struct ibv_qp_init_attr attr = { .cap = { .max_send_wr = 1, .max_recv_wr = 1 } };
+	struct ibv_qp_init_attr attr = { .cap = { .max_send_wr = 1, .max_recv_wr = 1 }, .qp_context = &attr };
 	struct rcm_id *listener = listening_endpoint(&attr), *id;
 
 	(void)state;
@@ -282,6 +282,8 @@ static void test_get_request_of_endpoint_has_a_queue_pair(void **state)
 	assert_int_equal(rcm_listen_get_request(listener, PTHREAD_CANCEL_DISABLE, &id), 0);
 	assert_non_null(id->pub.qp);
 	assert_int_equal(rcm_fake_verbs_state(id->pub.qp), IBV_QPS_INIT);
+	/* As the endpoint was told to. */
+	assert_ptr_equal(id->pub.qp->qp_context, &attr);
 	rcm_queues_destroy_qp(id);
 	rcm_id_destroy(id);
 	rcm_id_destroy(listener);

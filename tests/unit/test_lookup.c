@@ -462,6 +462,19 @@ static void test_lookup_of_a_service_asks_the_port_that_the_id_is_bound_to(void 
 	/* The first record is where rdma_resolve_route() goes. */
 	assert_int_equal(id->pub.route.addr.dst_addr.sa_family, AF_INET);
 	assert_int_equal(id->pub.route.addr.dst_sin.sin_addr.s_addr, htonl(0xC0000201));
+	/* By way of its address, which nobody has resolved yet. */
+	assert_true(id->chain.address_due);
+}
+
+static void test_lookup_of_a_service_that_fails_leaves_the_peer_address_alone(void **state)
+{
+	(void)state;
+	bind_id(id, 1, 0);
+	assert_int_equal(rcm_lookup_start(id, NULL, "lustre", &sa_hints), 0);
+	rcm_fake_engine_fail(-ENOENT, 0, "none");
+	rcm_event_ack(get());
+	assert_int_equal(id->pub.route.addr.dst_addr.sa_family, 0);
+	assert_false(id->chain.address_due);
 }
 
 static void test_lookup_of_a_service_needs_a_usable_infiniband_port(void **state)
@@ -484,6 +497,7 @@ static void test_lookup_of_a_name_leaves_the_peer_address_alone(void **state)
 	rcm_fake_engine_resolve(1);
 	get_resolved(1);
 	assert_int_equal(id->pub.route.addr.dst_addr.sa_family, 0);
+	assert_false(id->chain.address_due);
 }
 
 /* ---- F3: one thread takes, queries and acks while another resolves, cancels or destroys ---- */
@@ -573,6 +587,7 @@ int main(void)
 		TEST(test_lookup_of_a_migrated_id_ends_on_the_new_channel),
 		TEST(test_lookup_of_the_parents_rests_with_its_channel),
 		TEST(test_lookup_of_a_service_asks_the_port_that_the_id_is_bound_to),
+		TEST(test_lookup_of_a_service_that_fails_leaves_the_peer_address_alone),
 		TEST(test_lookup_of_a_service_needs_a_usable_infiniband_port),
 		TEST(test_lookup_of_a_name_leaves_the_peer_address_alone),
 		TEST(test_lookup_queried_beside_resolve_and_destroy_has_one_owner),

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/fds.h"
+#include "base/limits.h"
 #include "test.h"
 
 static struct rcm_loop loop;
@@ -35,6 +36,12 @@ static void serve(struct rcm_source *source, uint32_t events)
 {
 	(void)source, (void)events;
 	served++;
+}
+
+static void serve_once(struct rcm_source *source, uint32_t events)
+{
+	serve(source, events);
+	rcm_source_remove(source);
 }
 
 static void around(struct rcm_loop *of)
@@ -118,6 +125,27 @@ static void test_loop_whose_wait_fails_says_so_and_serves_nothing(void **state)
 	rcm_loop_done(&loop);
 }
 
+static void test_loop_serves_so_many_a_turn_and_the_rest_in_the_next(void **state)
+{
+	static struct rcm_source many[RCM_TURN_EVENTS + 1];
+	int fds[RCM_TURN_EVENTS + 1];
+
+	(void)state;
+	assert_int_equal(rcm_loop_init(&loop), 0);
+	for (unsigned i = 0; i <= RCM_TURN_EVENTS; i++) {
+		fds[i] = eventfd(1, EFD_CLOEXEC);
+		assert_int_equal(rcm_source_add(&loop, &many[i], fds[i], RCM_READABLE, serve_once), 0);
+	}
+	served = 0;
+	assert_int_equal(rcm_loop_turn(&loop, 0), 0);
+	assert_int_equal(served, RCM_TURN_EVENTS);
+	assert_int_equal(rcm_loop_turn(&loop, 0), 0);
+	assert_int_equal(served, RCM_TURN_EVENTS + 1);
+	rcm_loop_done(&loop);
+	for (unsigned i = 0; i <= RCM_TURN_EVENTS; i++)
+		close(fds[i]);
+}
+
 static void test_source_that_epoll_refuses_is_in_no_loop(void **state)
 {
 	struct rcm_source source;
@@ -196,6 +224,7 @@ int main(void)
 		cmocka_unit_test(test_source_removed_in_the_same_turn_is_not_served),
 		cmocka_unit_test(test_loop_that_may_not_wait_is_refused_and_leaves_no_descriptor),
 		cmocka_unit_test(test_loop_whose_wait_fails_says_so_and_serves_nothing),
+		cmocka_unit_test(test_loop_serves_so_many_a_turn_and_the_rest_in_the_next),
 		cmocka_unit_test(test_source_that_epoll_refuses_is_in_no_loop),
 		cmocka_unit_test(test_source_is_told_of_what_it_was_changed_to_alone),
 		cmocka_unit_test(test_loop_that_is_the_programs_is_not_its_own_and_stays_as_it_is),

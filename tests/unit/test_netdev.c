@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Network interfaces of RDMA devices, in a directory that stands for /sys. */
 #include <net/if.h>
+#include <stdio.h>
 
 #include "addr/netdev.h"
 #include "base/clock.h"
@@ -14,6 +15,8 @@ static unsigned lo;
 static unsigned searches, lists;
 static bool no_list;
 static const char *only;			/* the name of the one interface there is, of index ONLY */
+
+static unsigned many;				/* so many there are, net0 of index ONLY and so on */
 
 enum { ONLY = 7777 };
 
@@ -34,6 +37,15 @@ struct if_nameindex *__wrap_if_nameindex(void)
 	struct if_nameindex *list;
 
 	lists++;
+	if (many) {
+		list = calloc(many + 1, sizeof(*list));
+		assert_non_null(list);
+		for (unsigned i = 0; i < many; i++) {
+			list[i].if_index = ONLY + i;
+			assert_true(asprintf(&list[i].if_name, "net%u", i) > 0);
+		}
+		return list;
+	}
 	if (!only)
 		return no_list ? NULL : __real_if_nameindex();
 	/* As the C library makes and frees it. */
@@ -131,6 +143,22 @@ static void test_netdev_names_that_fit_no_interface_are_left_out(void **state)
 	assert_false(rcm_netdevs_has(&known, lo));
 }
 
+static void test_netdevs_are_told_apart_up_to_their_limit(void **state)
+{
+	char path[80], name[16];
+
+	(void)state;
+	many = RCM_NETDEVS_MAX + 1;
+	for (unsigned i = 0; i < many; i++) {
+		snprintf(path, sizeof(path), "class/infiniband/rxe0/ports/1/gid_attrs/ndevs/%u", i);
+		snprintf(name, sizeof(name), "net%u", i);
+		rcm_fake_sysfs_add(path, name);
+	}
+	assert_true(rcm_netdevs_has(&known, ONLY + RCM_NETDEVS_MAX - 1));
+	assert_false(rcm_netdevs_has(&known, ONLY + RCM_NETDEVS_MAX));
+	many = 0;
+}
+
 static void test_netdev_of_the_longest_name_is_found(void **state)
 {
 	(void)state;
@@ -168,6 +196,7 @@ int main(void)
 		T(test_netdev_list_that_is_not_to_be_had_is_asked_for_once),
 		T(test_netdev_gids_after_many_empty_entries_are_none),
 		T(test_netdev_names_that_fit_no_interface_are_left_out),
+		T(test_netdevs_are_told_apart_up_to_their_limit),
 		T(test_netdev_of_the_longest_name_is_found),
 		T(test_netdev_changes_are_noticed_within_a_second),
 	};

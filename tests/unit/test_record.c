@@ -540,15 +540,39 @@ static void test_record_lookup_leaves_room_in_line_for_others(void **state)
 /* Who has more time than the lookup was given asks on, however early that ended. */
 static void test_record_lookup_that_ended_for_want_of_time_is_asked_on_by_others(void **state)
 {
+	static const int wants[] = { -EBUSY, -ETIMEDOUT };
+
 	(void)state;
-	SCRIPT({ .port = 1, .name = "storage", .status = -EBUSY, .mad_status = 1, .late = true, .ms = 20 },
-	       { .port = 1, .name = "storage", .count = 1, .total = 1, .services = { RECORD(5, 1) } },
-	       { PATH(1, 5), .slid = 50 });
+	for (unsigned i = 0; i < sizeof(wants) / sizeof(*wants); i++) {
+		const struct rcm_fake_sa_step script[] = {
+			{ .port = 1, .name = "storage", .status = wants[i], .mad_status = 1, .late = true, .ms = 20 },
+			{ .port = 1, .name = "storage", .count = 1, .total = 1, .services = { RECORD(5, 1) } },
+			{ PATH(1, 5), .slid = 50 },
+		};
+
+		rcm_fake_sa_script(script, sizeof(script) / sizeof(*script));
+		question.deadline_ms = 1000;
+		assert_int_equal(rcm_asker_start(&other, &question), 0);
+		question.deadline_ms = 4000;
+		assert_int_equal(ask(), 0);
+		assert_true(await_outcome(&other));
+		assert_int_equal(other.outcome.status, 0);
+		assert_true(rcm_fake_sa_verify());
+		rcm_addrinfo_free(list);
+		list = NULL;
+	}
+}
+
+static void test_record_lookup_that_failed_late_for_another_reason_ends_all(void **state)
+{
+	(void)state;
+	SCRIPT({ .port = 1, .name = "storage", .status = -EIO, .mad_status = 1, .late = true, .ms = 20 });
 	question.deadline_ms = 1000;
 	assert_int_equal(rcm_asker_start(&other, &question), 0);
 	question.deadline_ms = 4000;
-	assert_int_equal(ask(), 0);
+	assert_int_equal(ask(), -EIO);
 	assert_true(await_outcome(&other));
+	assert_int_equal(other.outcome.status, -EIO);
 }
 
 static void test_record_lookup_cancelled_cancels_all_its_queries(void **state)
@@ -670,6 +694,34 @@ static void test_listing_has_the_records_that_were_asked_for_by_gid_without_path
 	assert_null(list->ai_next->ai_next->ai_next);
 }
 
+static void test_listing_longer_than_the_limit_is_cut_and_tells_how_many_there_were(void **state)
+{
+	static const struct rcm_listing listing = { 0 };
+	struct rcm_sa_service_record *many = calloc(RCM_LISTED_MAX + 1, sizeof(*many));
+
+	(void)state;
+	assert_non_null(many);
+	for (unsigned i = 0; i <= RCM_LISTED_MAX; i++)
+		many[i] = (struct rcm_sa_service_record)RECORD(5, 1 + i);
+	question.service = NULL;
+	question.listing = &listing;
+	question.hints = (struct rcm_hints){ .flags = RAI_SA | RAI_NOROUTE, .listing = true };
+	for (unsigned count = RCM_LISTED_MAX; count <= RCM_LISTED_MAX + 1; count++) {
+		struct rcm_fake_sa_step step = {
+			.port = 1, .listing = true, .count = count, .total = count, .many = many,
+		};
+
+		rcm_fake_sa_script(&step, 1);
+		assert_int_equal(rcm_asker_start(&asker, &question), 0);
+		assert_true(await_outcome(&asker));
+		assert_int_equal(asker.outcome.status, 0);
+		assert_int_equal(asker.outcome.arg, count);
+		assert_int_equal(asker.outcome.answer->count, RCM_LISTED_MAX);
+		assert_true(rcm_fake_sa_verify());
+	}
+	free(many);
+}
+
 static void test_listing_by_name_id_and_gid_asks_for_all_of_them(void **state)
 {
 	const struct rcm_listing listing = { .by_gid = true, .gid = rcm_fake_sa_gid(5) };
@@ -732,9 +784,11 @@ int main(int argc, char **argv)
 		T(test_record_back_end_is_given_the_deadline),
 		T(test_record_lookups_that_are_equal_are_shared_but_not_kept),
 		T(test_record_lookup_that_ended_for_want_of_time_is_asked_on_by_others),
+		T(test_record_lookup_that_failed_late_for_another_reason_ends_all),
 		T(test_record_lookup_cancelled_cancels_all_its_queries),
 		T(test_record_answers_are_kept_where_configured),
 		T(test_listing_has_the_records_that_were_asked_for_by_gid_without_paths),
+		T(test_listing_longer_than_the_limit_is_cut_and_tells_how_many_there_were),
 		T(test_listing_by_name_id_and_gid_asks_for_all_of_them),
 		T(test_listing_without_a_name_that_fails_says_so_in_words),
 	};

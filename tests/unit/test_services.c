@@ -23,7 +23,7 @@ struct result {
 static struct rcm_loop loop;
 static struct rcm_services *services;
 static sem_t leave;
-static atomic_uint asked;
+static atomic_uint asked, asked_len;
 static uint64_t later_ns;
 
 static size_t entry_size;		/* what an entry takes; 0: as this host's files have it */
@@ -59,6 +59,7 @@ static int fake_ask(const char *name, const char *protocol)
 	bool udp = !strcmp(protocol, "udp");
 
 	atomic_fetch_add(&asked, 1);
+	atomic_store(&asked_len, (unsigned)strlen(name));
 	if (!strcmp(name, "stuck"))
 		while (sem_wait(&leave))
 			;
@@ -223,6 +224,21 @@ static void test_services_more_than_are_remembered_stay_right(void **state)
 	assert_int_equal(ask("both", SOCK_STREAM), 1);
 }
 
+/* No more of a name than the longest there can be has. */
+static void test_services_names_are_looked_at_up_to_their_limit(void **state)
+{
+	char name[RCM_SERVICE_TEXT_MAX + 2];
+
+	(void)state;
+	for (unsigned len = RCM_SERVICE_TEXT_MAX - 1; len <= RCM_SERVICE_TEXT_MAX + 1; len++) {
+		memset(name, 'n', len);
+		name[len] = '\0';
+		assert_int_equal(ask(name, SOCK_STREAM), -ENOENT);
+		assert_int_equal(atomic_load(&asked_len), len > RCM_SERVICE_TEXT_MAX ? RCM_SERVICE_TEXT_MAX : len);
+		assert_int_equal(known(name, SOCK_STREAM), -ENOENT);
+	}
+}
+
 /* The C library's own answers. */
 static void test_services_of_this_host_are_what_getservbyname_says(void **state)
 {
@@ -258,6 +274,7 @@ int main(void)
 		T(test_services_at_port_0_are_known_as_long_as_others),
 		T(test_services_of_a_stuck_module_hold_up_nobody_and_can_be_given_up),
 		T(test_services_more_than_are_remembered_stay_right),
+		T(test_services_names_are_looked_at_up_to_their_limit),
 		T(test_services_of_this_host_are_what_getservbyname_says),
 		T(test_services_entries_with_many_aliases_are_read_up_to_64_kb),
 	};

@@ -241,6 +241,27 @@ static void test_srvs_addresses_of_one_target_are_limited(void **state)
 	assert_int_equal(srvs.records[0].count, RCM_SRV_ADDRESSES_MAX);
 }
 
+/* An address of the target behind so many of others. */
+static void read_extra_behind(unsigned others)
+{
+	begin();
+	add_srv(0, 0, 1, "a.dom.test");
+	for (unsigned i = 0; i < others; i++)
+		add_extra("b.dom.test", "192.0.2.9", 60);
+	add_extra("a.dom.test", "192.0.2.1", 60);
+	assert_int_equal(read_all(), RCM_DNS_FOUND);
+}
+
+static void test_srvs_extras_are_looked_at_up_to_their_limit(void **state)
+{
+	(void)state;
+	read_extra_behind(RCM_SRV_EXTRAS_MAX - 1);
+	check("0/0 a.dom.test:1 192.0.2.1");
+	rcm_srvs_clear(&srvs);
+	read_extra_behind(RCM_SRV_EXTRAS_MAX);
+	check("0/0 a.dom.test:1");
+}
+
 /* Cut anywhere, it is read or not, and nothing beyond it. */
 static void test_srvs_message_cut_anywhere_is_safe(void **state)
 {
@@ -270,6 +291,7 @@ int main(void)
 		SRVS_TEST(test_srvs_compressed_target_is_read),
 		SRVS_TEST(test_srvs_of_too_many_the_best_priorities_stay),
 		SRVS_TEST(test_srvs_addresses_of_one_target_are_limited),
+		SRVS_TEST(test_srvs_extras_are_looked_at_up_to_their_limit),
 		SRVS_TEST(test_srvs_message_cut_anywhere_is_safe),
 	};
 

@@ -208,8 +208,8 @@ static void test_thread_that_cannot_be_had_is_eagain(void **state)
 enum { NOBODY = 65534 };
 
 static struct {
-	uid_t uid;
-	gid_t gid;
+	uid_t uid, fs_uid;
+	gid_t gid, fs_gid;
 	int groups;
 } rights;
 
@@ -219,6 +219,9 @@ static void *look_at_rights(void *arg)
 		usleep(100);
 	rights.uid = geteuid();
 	rights.gid = getegid();
+	/* What no user has is refused, and what there is, told. */
+	rights.fs_uid = (uid_t)syscall(SYS_setfsuid, -1);
+	rights.fs_gid = (gid_t)syscall(SYS_setfsgid, -1);
 	rights.groups = getgroups(0, NULL);
 	atomic_store(&found.done, true);
 	return arg;
@@ -255,6 +258,31 @@ static void test_thread_started_by_one_with_another_users_rights_has_those_of_th
 	assert_int_equal(rights.uid, uid);
 	assert_int_equal(rights.gid, gid);
 	assert_int_equal(rights.groups, groups);
+	assert_int_equal(rights.fs_uid, uid);
+	assert_int_equal(rights.fs_gid, gid);
+}
+
+/* The process's own are not what follows from its user and group. */
+static void test_thread_started_by_one_with_another_users_rights_has_the_processs_to_files(void **state)
+{
+	void *well = NULL;
+	pthread_t thread;
+
+	(void)state;
+	if (emulated() || geteuid() != 0)
+		skip();
+	syscall(SYS_setfsgid, NOBODY - 1);
+	syscall(SYS_setfsuid, NOBODY - 2);
+	if (syscall(SYS_setfsuid, -1) == NOBODY - 2 &&
+	    !pthread_create(&thread, NULL, start_as_nobody, &rights))
+		pthread_join(thread, &well);
+	syscall(SYS_setfsuid, 0);
+	syscall(SYS_setfsgid, getegid());
+	if (!well)
+		skip();
+	assert_int_equal(rights.uid, 0);
+	assert_int_equal(rights.fs_uid, NOBODY - 2);
+	assert_int_equal(rights.fs_gid, NOBODY - 1);
 }
 
 /* Who gave up a right for good can't have it back. */
@@ -309,6 +337,7 @@ int main(void)
 		cmocka_unit_test(test_thread_whose_scheduling_is_refused_has_its_creators),
 		cmocka_unit_test(test_thread_that_cannot_be_had_is_eagain),
 		cmocka_unit_test(test_thread_started_by_one_with_another_users_rights_has_those_of_the_process),
+		cmocka_unit_test(test_thread_started_by_one_with_another_users_rights_has_the_processs_to_files),
 		cmocka_unit_test(test_thread_that_can_not_have_the_rights_of_the_process_is_told_of),
 	};
 

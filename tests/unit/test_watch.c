@@ -97,6 +97,19 @@ static void test_watch_file_written_replaced_removed_and_made_is_told_at_once(vo
 	assert_true(rcm_watch_has_news(watch));
 }
 
+/* More than one read takes. */
+static void test_watch_renewed_once_forgets_all_news(void **state)
+{
+	(void)state;
+	renew();
+	for (unsigned i = 0; i < 200; i++) {
+		write_file(other, "c");
+		assert_int_equal(unlink(other), 0);
+	}
+	rcm_watch_renew(watch, (const char *const[]){ file, link_to }, 2);
+	assert_false(rcm_watch_has_news(watch));
+}
+
 /* As with a resolv.conf of systemd-resolved or of a DHCP client. */
 static void test_watch_what_a_symbolic_link_leads_to_is_watched_as_well(void **state)
 {
@@ -180,6 +193,7 @@ int main(void)
 #define T(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 		T(test_watch_of_files_that_stay_as_they_are_has_no_news),
 		T(test_watch_file_written_replaced_removed_and_made_is_told_at_once),
+		T(test_watch_renewed_once_forgets_all_news),
 		T(test_watch_what_a_symbolic_link_leads_to_is_watched_as_well),
 		T(test_watch_links_that_lead_to_links_are_watched_to_the_end),
 		T(test_watch_without_inotify_never_says_that_nothing_happened),
