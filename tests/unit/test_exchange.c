@@ -387,6 +387,7 @@ static void test_exchange_ports_change_after_so_many_questions_and_ids_are_never
 			same += ids[q.id];
 			ids[q.id] = true;
 			ports += q.port != before;
+			assert_true(q.port == before || (2 * i + (unsigned)j) % RCM_DNS_SOCKET_QUESTIONS == 0);
 			before = q.port;
 			name_server_answer(&q);
 		}
@@ -538,7 +539,7 @@ static void test_exchange_sockets_are_bounded_however_many_names_stay_silent(voi
 		while (name_server_take(0, false, &q))
 			;
 	}
-	assert_uint_in_range(contact->udp.sockets_count, 2, RCM_DNS_SOCKETS);
+	assert_int_equal(contact->udp.sockets_count, RCM_DNS_SOCKETS);
 	assert_int_equal(contact->known.out, 2 * MANY);
 }
 

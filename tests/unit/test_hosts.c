@@ -137,6 +137,9 @@ static void test_hosts_file_that_is_not_there_is_empty_and_a_huge_one_refused(vo
 	assert_int_equal(truncate(path, RCM_HOSTS_BYTES_MAX + 1), 0);
 	assert_int_equal(rcm_hosts_read(path, false, &hosts), -EFBIG);
 	rcm_hosts_free(NULL);
+	assert_int_equal(truncate(path, RCM_HOSTS_BYTES_MAX), 0);
+	assert_int_equal(rcm_hosts_read(path, false, &hosts), 0);
+	rcm_hosts_free(hosts);
 }
 
 static void test_hosts_many_names_are_all_found(void **state)

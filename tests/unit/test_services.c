@@ -217,11 +217,16 @@ static void test_services_more_than_are_remembered_stay_right(void **state)
 	char name[32];
 
 	(void)state;
-	for (int i = 0; i < RCM_SERVICES_MAX + 10; i++) {
+	for (int i = 0; i < RCM_SERVICES_MAX; i++) {
 		snprintf(name, sizeof(name), "none-%d", i);
 		assert_int_equal(ask(name, SOCK_STREAM), -ENOENT);
 	}
+	assert_int_equal(known("none-0", SOCK_STREAM), -ENOENT);
+	assert_int_equal(known(name, SOCK_STREAM), -ENOENT);
 	assert_int_equal(ask("both", SOCK_STREAM), 1);
+	assert_int_equal(known("none-0", SOCK_STREAM), 0);
+	assert_int_equal(known(name, SOCK_STREAM), 0);
+	assert_int_equal(known("both", SOCK_STREAM), 1);
 }
 
 /* No more of a name than the longest there can be has. */

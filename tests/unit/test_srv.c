@@ -252,6 +252,26 @@ static void test_srv_targets_are_asked_about_and_told_together(void **state)
 	assert_int_equal(told.ttl, 30);
 }
 
+static void test_srv_addresses_of_a_target_are_told_up_to_their_limit(void **state)
+{
+	union rcm_dns_address many[RCM_SRV_ADDRESSES_MAX + 1];
+	unsigned count = 0;
+	char text[20];
+
+	(void)state;
+	for (unsigned i = 0; i <= RCM_SRV_ADDRESSES_MAX; i++) {
+		snprintf(text, sizeof(text), "192.0.2.%u", i);
+		put(&many[i], text);
+	}
+	start(AF_INET);
+	RECORDS("a.dom");
+	answer("a.dom", &(struct rcm_dns_answer){ .ttl = 60, .count = RCM_SRV_ADDRESSES_MAX + 1, .addresses = many });
+	assert_int_equal(told.done, 1);
+	for (const char *at = told.text; (at = strstr(at, " 192.0.2.")); at++)
+		count++;
+	assert_int_equal(count, RCM_SRV_ADDRESSES_MAX);
+}
+
 static void test_srv_without_records_is_told_as_it_came(void **state)
 {
 	(void)state;
@@ -494,6 +514,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		SRV_TEST(test_srv_targets_are_asked_about_and_told_together),
+		SRV_TEST(test_srv_addresses_of_a_target_are_told_up_to_their_limit),
 		SRV_TEST(test_srv_without_records_is_told_as_it_came),
 		SRV_TEST(test_srv_extras_save_the_question_they_answer),
 		SRV_TEST(test_srv_extras_stay_where_the_other_family_fails),

@@ -298,6 +298,21 @@ static void test_umad_receive_grows_for_a_table_and_shrinks_again(void **state)
 	free(table);
 }
 
+static void test_umad_receive_of_as_much_as_the_limit_is_all_of_it(void **state)
+{
+	uint8_t *table = calloc(1, RCM_SA_ANSWER_MAX);
+
+	(void)state;
+	assert_non_null(table);
+	table[RCM_SA_ANSWER_MAX - 1] = 7;
+	lib.message = table;
+	lib.length = RCM_SA_ANSWER_MAX;
+	assert_int_equal(rcm_umad_device.recv(umad, &message), 0);
+	assert_int_equal(message.len, RCM_SA_ANSWER_MAX);
+	assert_memory_equal(message.mad, table, RCM_SA_ANSWER_MAX);
+	free(table);
+}
+
 static void test_umad_receive_of_more_than_the_limit_is_emsgsize_with_its_first_bytes(void **state)
 {
 	uint8_t mad[256] = { [15] = 6 };
@@ -447,6 +462,7 @@ int main(void)
 		TEST(test_umad_receive_gives_the_mad),
 		TEST(test_umad_receive_of_a_timeout_has_the_header_alone),
 		TEST(test_umad_receive_grows_for_a_table_and_shrinks_again),
+		TEST(test_umad_receive_of_as_much_as_the_limit_is_all_of_it),
 		TEST(test_umad_receive_of_more_than_the_limit_is_emsgsize_with_its_first_bytes),
 		TEST(test_umad_receive_from_a_device_that_is_gone_is_its_error),
 		TEST(test_umad_receive_that_fails_without_a_cause_is_eio),
