@@ -142,6 +142,21 @@ void rcm_channel_append_locked(struct rcm_channel *channel, struct rcm_event *ev
 	event->list = &channel->queue;
 }
 
+bool rcm_channel_bare_is_known(const struct rcm_channel *channel)
+{
+	return rcm_fds_is_claimed(channel->pub.fd, channel->claim) && rcm_ucma_is(&channel->ucma, channel->pub.fd);
+}
+
+void rcm_channel_prove_bare(struct rcm_channel *channel)
+{
+	rcm_lock_acquire(&channel->lock);
+	if (channel->bare && !rcm_channel_bare_is_known(channel)) {
+		channel->bare = false;
+		atomic_store(&channel->ucma.fd, -1);
+	}
+	rcm_lock_release(&channel->lock);
+}
+
 /* Who is asleep on the bare descriptor, as it was readable a moment ago say, goes on to what covers it. */
 static int channel_cover_locked(struct rcm_channel *channel) RCM_REQUIRES(channel->lock)
 {
@@ -151,6 +166,8 @@ static int channel_cover_locked(struct rcm_channel *channel) RCM_REQUIRES(channe
 	/* Nothing shows any more on one that goes. */
 	if (channel->closing || !channel->bare)
 		return 0;
+	if (!rcm_channel_bare_is_known(channel))
+		return -EBADF;
 	ret = rcm_readiness_cover(&channel->readiness, channel->pub.fd, &channel->ucma.fd);
 	if (ret)
 		return ret;

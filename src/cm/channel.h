@@ -68,8 +68,13 @@ int rcm_channel_new(struct rcm_channel **ret_channel);
 int rcm_channel_new_sync(struct rcm_channel **ret_channel);
 
 /* No longer bare: events of the library's own will show on pub.fd, too, and to calls that wait already. 0; -EMFILE,
- * -ENFILE, -ENOMEM: as it was. */
+ * -ENFILE, -ENOMEM, -EBADF (the number is another file's by now): as it was. */
 int rcm_channel_cover(struct rcm_channel *channel);
+
+/* Whether the number of a bare one still is the kernel's descriptor, as far as can be told. The next gives it up where
+ * it isn't: from then on no command is written there, and it is not closed. */
+bool rcm_channel_bare_is_known(const struct rcm_channel *channel);
+void rcm_channel_prove_bare(struct rcm_channel *channel);
 
 /* So many more calls wait on channel->own (1, -1): posting rings it once for each. */
 void rcm_channel_await_own(struct rcm_channel *channel, int calls);

@@ -75,18 +75,13 @@ static void channel_lose(struct rcm_channel *channel) RCM_UNCHECKED
 	atomic_store(&channel->ucma.fd, -1);
 }
 
-static bool bare_is_known(const struct rcm_channel *channel)
-{
-	return rcm_fds_is_claimed(channel->pub.fd, channel->claim) && rcm_ucma_is(&channel->ucma, channel->pub.fd);
-}
-
 void rcm_channel_recognize(struct rcm_channel *channel)
 {
 	bool known;
 
 	rcm_lock_acquire(&channel->lock);
 	if (!channel->recognized) {
-		known = channel->bare ? bare_is_known(channel) :
+		known = channel->bare ? rcm_channel_bare_is_known(channel) :
 					rcm_readiness_knows(&channel->readiness, channel->pub.fd);
 		if (!known)
 			channel_lose(channel);

@@ -154,6 +154,7 @@ static void life_end(struct rcm_id *id, const struct life_end *end)
 	if (end->sync) {
 		rcm_wait_give_up_left();
 		rcm_channel_stop(end->channel);
+		rcm_channel_prove_bare(end->channel);
 	}
 	if (end->asks)
 		rcm_lookup_abandon(id);

@@ -10,7 +10,9 @@
 #include <stdio.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,6 +20,7 @@
 #include "cm/handlers.h"
 #include "cm/id.h"
 #include "cm/life.h"
+#include "cm/sync.h"
 #include "cm/wait.h"
 #include "fake_engine.h"
 #include "fake_ucma.h"
@@ -648,6 +651,45 @@ static void test_channel_closes_none_of_the_descriptors_of_another_that_has_its_
 	}
 }
 
+static bool node_is_device(int fd)
+{
+	struct stat st;
+
+	return !fstat(fd, &st) && S_ISCHR(st.st_mode);
+}
+
+/* Any other file gets what is written. */
+static int node_command(int fd, const void *bytes, size_t len)
+{
+	return node_is_device(fd) || write(fd, bytes, len) == (ssize_t)len ? 0 : -errno;
+}
+
+/* The program closed it, and opened its own. */
+static void test_channel_of_a_synchronous_id_leaves_the_file_that_has_its_number_alone(void **state)
+{
+	static const struct rcm_ucma_ops device = {
+		.open = node_open, .command = node_command, .close = device_close, .is = node_is_device,
+	};
+	struct rcm_id *sync;
+	struct stat was, is;
+	int number, file;
+
+	(void)state;
+	rcm_ucma_replace(&device);
+	assert_int_equal(rcm_id_new(NULL, NULL, RDMA_PS_TCP, IBV_QPT_RC, &sync), 0);
+	number = sync->pub.channel->fd;
+	file = memfd_create("own", MFD_CLOEXEC);
+	assert_int_equal(dup2(file, number), number);
+	assert_int_equal(fstat(file, &was), 0);
+	assert_int_equal(rcm_sync_show_own(sync), -EBADF);
+	assert_int_equal(rcm_id_destroy(sync), 0);
+	assert_int_equal(fstat(number, &is), 0);
+	assert_int_equal(is.st_ino, was.st_ino);
+	assert_int_equal(is.st_size, 0);
+	close(number);
+	close(file);
+}
+
 #define PLAIN(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 #define KERNEL(name) cmocka_unit_test_setup_teardown(name, set_up_kernel, tear_down)
 
@@ -679,6 +721,7 @@ int main(void)
 		PLAIN(test_channel_whose_own_readiness_was_lost_shows_the_next_event),
 		PLAIN(test_channel_closes_no_number_that_is_another_file_by_now),
 		PLAIN(test_channel_closes_none_of_the_descriptors_of_another_that_has_its_numbers_by_now),
+		PLAIN(test_channel_of_a_synchronous_id_leaves_the_file_that_has_its_number_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
