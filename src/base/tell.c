@@ -79,9 +79,12 @@ static void tell_keep(struct rcm_tell_list *list, const struct rcm_tell_step *st
 	STAILQ_INSERT_TAIL(list, held, entry);
 }
 
-void rcm_tell_hold(struct rcm_tell_list *list)
+struct rcm_tell_list *rcm_tell_hold(struct rcm_tell_list *list)
 {
+	struct rcm_tell_list *outer = holds;
+
 	holds = list;
+	return outer;
 }
 
 void rcm_tell_list(const struct rcm_tell_list *list)
@@ -100,6 +103,17 @@ void rcm_tell_forget(struct rcm_tell_list *list)
 		STAILQ_REMOVE_HEAD(list, entry);
 		free(held);
 	}
+}
+
+void rcm_tell_release(struct rcm_tell_list *list, struct rcm_tell_list *outer)
+{
+	holds = outer;
+	if (outer) {
+		STAILQ_CONCAT(outer, list);
+		return;
+	}
+	rcm_tell_list(list);
+	rcm_tell_forget(list);
 }
 
 void rcm_tell_write(enum rcm_tell_kind kind, unsigned request, const struct rcm_tell_facts *facts, const char *format,

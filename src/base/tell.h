@@ -42,8 +42,12 @@ struct rcm_tell_held;
 STAILQ_HEAD(rcm_tell_list, rcm_tell_held);
 
 /* The calling thread takes locks that a fork waits for: from now on its steps are put into the list. NULL: the watcher
- * is told at once again. */
-void rcm_tell_hold(struct rcm_tell_list *list);
+ * is told at once. The list that they were put into until now. */
+struct rcm_tell_list *rcm_tell_hold(struct rcm_tell_list *list);
+
+/* Ends that, with outer as it said: what is in the list, empty afterwards, goes to that one's end, as its holder has
+ * locks yet, or is told. */
+void rcm_tell_release(struct rcm_tell_list *list, struct rcm_tell_list *outer);
 
 /* Tells all that is in the list, without changing it: to be called without locks. */
 void rcm_tell_list(const struct rcm_tell_list *list);

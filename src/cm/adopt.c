@@ -51,19 +51,17 @@ static void adopt_enter_locked(void) RCM_REQUIRES(lock)
 
 void rcm_adopt_enter_child(void)
 {
-	struct rcm_tell_list steps = STAILQ_HEAD_INITIALIZER(steps);
+	struct rcm_tell_list steps = STAILQ_HEAD_INITIALIZER(steps), *outer;
 	int cancel;
 
 	if (atomic_load_explicit(&entered, memory_order_acquire) == rcm_fork_generation)
 		return;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	rcm_tell_hold(&steps);
+	outer = rcm_tell_hold(&steps);
 	rcm_lock_acquire(&lock);
 	adopt_enter_locked();
 	rcm_lock_release(&lock);
-	rcm_tell_hold(NULL);
-	rcm_tell_list(&steps);
-	rcm_tell_forget(&steps);
+	rcm_tell_release(&steps, outer);
 	pthread_setcancelstate(cancel, NULL);
 }
 
@@ -105,14 +103,17 @@ static int adopt_locked(struct rcm_channel *channel) RCM_REQUIRES(lock)
 
 int rcm_adopt_channel_of_parent(struct rcm_channel *channel)
 {
+	struct rcm_tell_list steps = STAILQ_HEAD_INITIALIZER(steps), *outer;
 	int cancel, ret;
 
 	if (is_own(channel))
 		return 0;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	outer = rcm_tell_hold(&steps);
 	rcm_lock_acquire(&lock);
 	ret = adopt_locked(channel);
 	rcm_lock_release(&lock);
+	rcm_tell_release(&steps, outer);
 	pthread_setcancelstate(cancel, NULL);
 	return ret;
 }

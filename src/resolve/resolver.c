@@ -209,10 +209,10 @@ static void lost_end(struct rcm_engine *engine, struct rcm_errands *ret_late)
  */
 static void resolver_lose(struct rcm_engine *engine)
 {
-	struct rcm_tell_list steps = STAILQ_HEAD_INITIALIZER(steps);
+	struct rcm_tell_list steps = STAILQ_HEAD_INITIALIZER(steps), *outer;
 	struct rcm_errands late = STAILQ_HEAD_INITIALIZER(late);
 
-	rcm_tell_hold(&steps);
+	outer = rcm_tell_hold(&steps);
 	rcm_lock_acquire(&engine->starting);
 	gate_take(engine);
 	if (atomic_exchange(&engine->life, RCM_ENGINE_LOST) == RCM_ENGINE_RUNNING) {
@@ -224,9 +224,7 @@ static void resolver_lose(struct rcm_engine *engine)
 	ended_tell_all(engine);
 	gate_leave(&engine->loop);
 	rcm_lock_release(&engine->starting);
-	rcm_tell_hold(NULL);
-	rcm_tell_list(&steps);
-	rcm_tell_forget(&steps);
+	rcm_tell_release(&steps, outer);
 	rcm_publication_forward(&late);
 }
 
@@ -268,6 +266,8 @@ static void *resolver_run(void *arg)
 			break;
 		ended_deliver(engine);
 	}
+	steps_tell(engine);
+	rcm_tell_hold(NULL);
 	gate_leave(&engine->loop);
 	rcm_error("resolver: can't wait any more: %s", strerrordesc_np(-ret));
 	resolver_lost(engine);

@@ -16,6 +16,7 @@
 
 #include "asker.h"
 #include "base/limits.h"
+#include "base/tell.h"
 #include "fake_dns.h"
 #include "resolve/engine.h"
 #include "test.h"
@@ -573,6 +574,96 @@ static void test_engine_whose_descriptors_are_closed_ends_what_is_under_way_and_
 	}
 }
 
+/* ---- One that is lost to a caller with a lock that the watcher takes ---- */
+
+static pthread_mutex_t callers = PTHREAD_MUTEX_INITIALIZER;
+static atomic_uint loss_told;
+
+static void watch_loss(const void *watcher, const struct rcm_tell_step *step)
+{
+	(void)watcher;
+	if (strncmp(step->text, "told (status EBADF", 18) != 0)
+		return;
+	pthread_mutex_lock(&callers);
+	atomic_fetch_add(&loss_told, 1);
+	pthread_mutex_unlock(&callers);
+}
+
+static void await_idle(struct rcm_engine *engine)
+{
+	while (!atomic_load(&engine->waits) || !atomic_load(&engine->asleep))
+		sched_yield();
+}
+
+static int losing_child(void)
+{
+	struct rcm_question held = rcm_question_name("fork.hold.example"), q = rcm_question_name("after.example");
+	struct rcm_tell_list steps = STAILQ_HEAD_INITIALIZER(steps), *outer;
+	struct rcm_asker waiting = { 0 }, asker = { 0 };
+
+	alarm(30);
+	rcm_fake_dns_reset();
+	if (rcm_asker_start(&waiting, &held))
+		return 1;
+	rcm_fake_dns_wait_started(1);
+	await_idle(rcm_engine_the());
+	if (rcm_tell_watch(watch_loss, &loss_told))
+		return 2;
+	closefrom(STDERR_FILENO + 1);
+	outer = rcm_tell_hold(&steps);
+	pthread_mutex_lock(&callers);
+	if (rcm_asker_ask(&asker, &q) || waiting.outcome.status != -EBADF)
+		return 3;
+	pthread_mutex_unlock(&callers);
+	rcm_tell_release(&steps, outer);
+	return !outer && STAILQ_EMPTY(&steps) && atomic_load(&loss_told) == 1 ? 0 : 4;
+}
+
+static void test_engine_lost_to_a_caller_that_holds_its_steps_tells_them_once_it_lets_go(void **state)
+{
+	pid_t pid = fork();
+
+	(void)state;
+	assert_true(pid >= 0);
+	if (!pid)
+		_exit(losing_child());
+	assert_int_equal(exit_status(pid), 0);
+}
+
+/* Nobody else is there to tell them: by the engine's thread, which a timer wakes. */
+static int lone_child(void)
+{
+	struct rcm_question held = rcm_question_name("fork.hold.example");
+	struct rcm_asker waiting = { 0 }, timed = { 0 };
+
+	alarm(30);
+	rcm_fake_dns_reset();
+	if (rcm_asker_start(&waiting, &held))
+		return 1;
+	held.deadline_ms = 100;
+	held.hints.family = AF_INET6;
+	if (rcm_asker_start(&timed, &held))
+		return 1;
+	rcm_fake_dns_wait_started(2);
+	if (rcm_tell_watch(watch_loss, &loss_told))
+		return 2;
+	closefrom(STDERR_FILENO + 1);
+	while (!atomic_load(&loss_told))
+		sched_yield();
+	return 0;
+}
+
+static void test_engine_that_finds_itself_lost_tells_its_steps(void **state)
+{
+	pid_t pid = fork();
+
+	(void)state;
+	assert_true(pid >= 0);
+	if (!pid)
+		_exit(lone_child());
+	assert_int_equal(exit_status(pid), 0);
+}
+
 /* ---- A fork that comes while another engine takes the place of one that was lost ---- */
 
 static atomic_int forker_tid;
@@ -711,6 +802,8 @@ int main(void)
 		T(test_engine_forked_takes_what_the_child_posts_before_it_enters),
 		T(test_engine_forked_counts_no_resolution_of_a_thread_that_the_child_has_not),
 		T(test_engine_whose_descriptors_are_closed_ends_what_is_under_way_and_another_resolves),
+		T(test_engine_lost_to_a_caller_that_holds_its_steps_tells_them_once_it_lets_go),
+		T(test_engine_that_finds_itself_lost_tells_its_steps),
 		T(test_engine_forked_while_it_is_replaced_leaves_no_lock_held),
 		T(test_engine_forked_daemon_loses_none_of_its_own_files),
 		T(test_engine_forked_under_load_completes_every_request_in_both),
