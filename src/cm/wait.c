@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "base/err.h"
+#include "base/fork.h"
 #include "base/log.h"
 #include "cm/rouse.h"
 #include "cm/take.h"
@@ -24,7 +25,9 @@ enum { BRIEF_MS = 10, LOOK_MS = 100 };
 struct wait {
 	struct rcm_reader reader;
 	struct rcm_rouse rouse;
+	bool awaits_own;			/* counts as a call that waits on channel->own */
 	bool lasts;				/* no longer brief: it is to be roused */
+	unsigned generation;			/* the process that it sleeps in */
 	int cancel_state;			/* the caller's */
 };
 
@@ -32,14 +35,27 @@ struct wait {
 static _Thread_local struct {
 	const struct wait *wait;		/* NULL: nothing; not to be followed */
 	struct wait held;
+	bool ends_with_thread;
 } asleep;
+
+static pthread_key_t thread_end;
+static bool has_thread_end;
 
 static void wait_end(void *arg)
 {
 	struct wait *wait = arg;
 
 	rcm_rouse_leave(&wait->rouse);
+	if (wait->awaits_own)
+		rcm_channel_await_own(wait->reader.channel, -1);
 	rcm_reader_end(&wait->reader);
+}
+
+/* In the child of a fork the channel has forgotten who waited. */
+static void wait_hold_nothing(struct wait *wait)
+{
+	wait->reader.uses = false;
+	wait->awaits_own = false;
 }
 
 void rcm_wait_give_up_left(void)
@@ -47,23 +63,40 @@ void rcm_wait_give_up_left(void)
 	if (!asleep.wait)
 		return;
 	asleep.wait = NULL;
+	if (asleep.held.generation != rcm_fork_generation)
+		wait_hold_nothing(&asleep.held);
 	wait_end(&asleep.held);
 }
 
-static void wait_sleeps(const struct wait *wait)
+/* Of a thread that jumped out of one, and ends. */
+static void thread_ends(void *unused)
+{
+	(void)unused;
+	rcm_wait_give_up_left();
+}
+
+__attribute__((constructor)) static void wait_watch_threads(void)
+{
+	has_thread_end = !pthread_key_create(&thread_end, thread_ends);
+}
+
+static void wait_sleeps(struct wait *wait)
 {
 	rcm_wait_give_up_left();
+	if (!asleep.ends_with_thread)
+		asleep.ends_with_thread = has_thread_end && !pthread_setspecific(thread_end, &asleep);
+	wait->generation = rcm_fork_generation;
 	asleep.held = *wait;
 	asleep.wait = wait;
 }
 
-/* Where a signal handler's call has given it up, it holds nothing any more. */
+/* Where a signal handler's call has given it up, or its fork is awake here, it holds nothing any more. */
 static void wait_woke(struct wait *wait)
 {
-	if (asleep.wait != wait) {
-		wait->reader.uses = false;
+	if (asleep.wait != wait)
 		wait->rouse = (struct rcm_rouse){ 0 };
-	}
+	if (asleep.wait != wait || wait->generation != rcm_fork_generation)
+		wait_hold_nothing(wait);
 	asleep.wait = NULL;
 }
 
@@ -195,6 +228,14 @@ static int wait_due(struct wait *wait)
 	return ret == -EAGAIN && blocking ? 0 : ret;
 }
 
+/* Before a look: what is posted after that rings. */
+static void wait_await_own(struct wait *wait)
+{
+	if (!wait->awaits_own)
+		rcm_channel_await_own(wait->reader.channel, 1);
+	wait->awaits_own = true;
+}
+
 /* A deadline that never comes: with one, a signal handler always ends the wait, SA_RESTART or not. */
 static int wait_own_due(struct wait *wait)
 {
@@ -209,6 +250,8 @@ static int wait_own_due(struct wait *wait)
 	wait_sleeps(wait);
 	ret = sem_clockwait(&channel->own, CLOCK_MONOTONIC, &never) ? rcm_errno() : 0;
 	wait_woke(wait);
+	if (!ret)
+		wait_await_own(wait);
 	return ret;
 }
 
@@ -279,11 +322,7 @@ int rcm_channel_get_of(struct rcm_channel *channel, uint32_t types, struct rcm_e
 int rcm_channel_get_own(struct rcm_channel *channel, uint32_t types, struct rcm_event **ret_event)
 {
 	struct wait wait = wait_for(channel, types, PTHREAD_CANCEL_DISABLE);
-	int ret;
 
-	/* Before the look: what is posted after it rings. */
-	rcm_channel_await_own(channel, 1);
-	ret = wait_get(&wait, wait_own_due, wait_take(&wait, ret_event), ret_event);
-	rcm_channel_await_own(channel, -1);
-	return ret;
+	wait_await_own(&wait);
+	return wait_get(&wait, wait_own_due, wait_take(&wait, ret_event), ret_event);
 }

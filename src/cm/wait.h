@@ -17,7 +17,8 @@ int rcm_channel_get(struct rcm_channel *channel, struct rcm_event **ret_event);
 int rcm_channel_get_held(struct rcm_channel *channel, int cancel_state, struct rcm_event **ret_event);
 
 /* Gives up a wait of this thread's that a signal handler jumped out of: the channel's end would wait for it for ever.
- * Before one is stopped; no lock held. From a handler that runs upon such a wait: that one is over, and joins anew. */
+ * Before one is stopped, as is done where another wait begins and where the thread ends; no lock held. From a handler
+ * that runs upon such a wait: that one is over, and joins anew. */
 void rcm_wait_give_up_left(void);
 
 /* Takes the next event of one of these types, as above; the others stay, in order. One thread at a time, with

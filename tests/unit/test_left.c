@@ -6,6 +6,7 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "asleep.h"
@@ -196,6 +197,71 @@ static void test_wait_that_was_left_holds_up_no_end_of_its_synchronous_id(void *
 	}
 }
 
+static void test_wait_that_was_left_by_a_thread_that_ends_holds_up_nobody(void **state)
+{
+	const struct plan one = { get_one, NULL }, resolved = { get_resolved, NULL };
+
+	(void)state;
+	interrupt(&one, jump, await_sleep);
+	assert_int_equal(channel->users, 0);
+	assert_int_equal(rcm_lookup_start(sync_id, "host.test", NULL, NULL), 0);
+	interrupt(&resolved, jump, await_futex);
+	assert_int_equal(rcm_channel_of(sync_id->pub.channel)->users, 0);
+	assert_int_equal(rcm_channel_of(sync_id->pub.channel)->own_awaited, 0);
+}
+
+/* ---- A fork after it, or within ---- */
+
+enum { CHILDS = 7 };	/* waits of the child's own */
+
+static pid_t child;
+
+static void fork_it(void)
+{
+	child = fork();
+	if (child)
+		return;
+	alarm(30);
+	channel->users = CHILDS;
+}
+
+static void end_child(void)
+{
+	int ended = -1;
+
+	if (!child)
+		_exit(channel->users != CHILDS);
+	waitpid(child, &ended, 0);
+	atomic_store(&waiter_ret, ended);
+}
+
+static void fork_and_end(void)
+{
+	fork_it();
+	rcm_wait_give_up_left();
+	end_child();
+}
+
+static void test_wait_that_was_left_before_a_fork_is_none_in_the_child(void **state)
+{
+	const struct plan plan = { get_one, fork_and_end };
+
+	(void)state;
+	interrupt(&plan, jump, await_sleep);
+	assert_int_equal(atomic_load(&waiter_ret), 0);
+	assert_int_equal(channel->users, 0);
+}
+
+static void test_wait_whose_handler_forks_counts_no_more_in_the_child(void **state)
+{
+	const struct plan plan = { get_one, end_child };
+
+	(void)state;
+	interrupt(&plan, fork_it, await_sleep);
+	assert_int_equal(atomic_load(&waiter_ret), 0);
+	assert_int_equal(channel->users, 0);
+}
+
 /* ---- Another wait after it, or within ---- */
 
 static struct rcm_id *other_id;
@@ -271,6 +337,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_wait_that_was_left_holds_up_no_end_of_its_channel),
 		TEST(test_wait_that_was_left_holds_up_no_end_of_its_synchronous_id),
+		TEST(test_wait_that_was_left_by_a_thread_that_ends_holds_up_nobody),
+		TEST(test_wait_that_was_left_before_a_fork_is_none_in_the_child),
+		TEST(test_wait_whose_handler_forks_counts_no_more_in_the_child),
 		TEST(test_wait_that_was_left_is_over_with_the_next),
 		TEST(test_wait_in_a_handler_within_a_wait_leaves_that_as_it_is),
 		TEST(test_wait_whose_channel_its_handler_destroys_ends),
