@@ -120,8 +120,9 @@ static int directory_check(const char *directory)
 	return S_ISDIR(st.st_mode) && st.st_uid == geteuid() && !(st.st_mode & (S_IWGRP | S_IWOTH)) ? 0 : -EPERM;
 }
 
-/* Whether nobody listens by that name any more. Only of a process that isn't there is that asked: it may be in another
- * namespace of processes, and one that lives is not to be woken. */
+/* Whether nobody has the socket of that name any more: of a process that isn't there, which may be in another namespace
+ * of processes. Who tries with a socket of another type wakes nobody, and is told that there is one before it listens,
+ * too. */
 static bool is_left_behind(const char *path, uint64_t pid)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -130,7 +131,7 @@ static bool is_left_behind(const char *path, uint64_t pid)
 
 	if (!kill((pid_t)pid, 0) || errno != ESRCH)
 		return false;
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
 		return false;
 	strcpy(address.sun_path, path);

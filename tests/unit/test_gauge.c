@@ -280,10 +280,19 @@ static bool is_there(const char *path)
 	return !access(path, F_OK);
 }
 
+static int bind_at(const char *path)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+
+	strcpy(address.sun_path, path);
+	assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+	return fd;
+}
+
 /* As the child of a fork leaves one that ends by _exit(2); its process has been waited for. */
 static void leave_one(char path[108])
 {
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	pid_t pid = fork();
 	int status;
 
@@ -292,10 +301,7 @@ static void leave_one(char path[108])
 		_exit(0);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_true(rcm_gauge_path(directory, (uint64_t)pid, path, 108));
-	strcpy(address.sun_path, path);
-	status = socket(AF_UNIX, SOCK_STREAM, 0);
-	assert_int_equal(bind(status, (struct sockaddr *)&address, sizeof(address)), 0);
-	close(status);
+	close(bind_at(path));
 	assert_true(is_there(path));
 }
 
@@ -313,34 +319,30 @@ static void test_gauge_sweeps_away_what_is_left_of_others_when_it_is_opened_and_
 	assert_false(is_there(path));
 }
 
-/* Of a process that lives, and of one that isn't seen from here, in another container say, but listens. */
+/* Of a process that lives, and of those that aren't seen from here, in another container say, but listen, or soon will. */
 static void test_gauge_leaves_what_others_have_and_what_is_none(void **state)
 {
-	static const char *const others[] = { "rai-1.stats", "rai-4194304.stats", "rai-7.stats.old", "rai-x.stats" };
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	int fd = socket(AF_UNIX, SOCK_STREAM, 0), file;
-	char path[160];
+	enum { LISTENS, BINDS, FILES, OTHERS = 5 };
+	static const char *const others[OTHERS] = {
+		"rai-4194304.stats", "rai-4194305.stats", "rai-1.stats", "rai-7.stats.old", "rai-x.stats",
+	};
+	int fds[OTHERS];
+	char path[108];
 
 	(void)state;
-	for (unsigned i = 0; i < 4; i++) {
+	for (unsigned i = 0; i < OTHERS; i++) {
 		snprintf(path, sizeof(path), "%s/%s", directory, others[i]);
-		if (i == 1) {
-			strcpy(address.sun_path, path);
-			assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
-			assert_int_equal(listen(fd, 1), 0);
-			continue;
-		}
-		file = open(path, O_CREAT | O_WRONLY, 0600);
-		assert_true(file >= 0);
-		close(file);
+		fds[i] = i < FILES ? bind_at(path) : open(path, O_CREAT | O_WRONLY, 0600);
+		assert_true(fds[i] >= 0);
 	}
+	assert_int_equal(listen(fds[LISTENS], 1), 0);
 	open_it();
 	rcm_gauge_remove(&gauge);
-	for (unsigned i = 0; i < 4; i++) {
+	for (unsigned i = 0; i < OTHERS; i++) {
 		snprintf(path, sizeof(path), "%s/%s", directory, others[i]);
 		assert_int_equal(unlink(path), 0);
+		close(fds[i]);
 	}
-	close(fd);
 }
 
 static void test_gauge_of_the_parent_is_left_alone_by_a_child(void **state)
