@@ -7,6 +7,7 @@ import ctypes
 import errno
 import re
 import socket
+import weakref
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 from ctypes import byref, c_uint64
 from ipaddress import IPv6Address
@@ -275,8 +276,9 @@ class Publication:
         self._patient, self._linger, self._channel = patient, linger, channel
         self._one: Optional[Id] = None
         self._registration = c_uint64()
-        self._outcomes: asyncio.Queue[Optional[Outcome]] = asyncio.Queue()
+        self._followers: weakref.WeakSet[asyncio.Queue[Optional[Outcome]]] = weakref.WeakSet()
         self._latest: Optional[Outcome] = None
+        self._ended = False
 
     @staticmethod
     def _choose(port: Optional[Gid]) -> IPv6Address:
@@ -302,19 +304,33 @@ class Publication:
 
     def _told(self, event: Event) -> None:
         self._latest = Outcome(event.status == 0, -event.status, event.text)
-        self._outcomes.put_nowait(self._latest)
+        self._tell(self._latest)
 
-    async def changes(self) -> AsyncIterator[Outcome]:
-        """Each outcome from now on, until the publication ends."""
-        outcomes = self._outcomes
-        while (one := await outcomes.get()) is not None:
-            yield one
-        outcomes.put_nowait(None)  # to whoever else waits
+    def _tell(self, outcome: Optional[Outcome]) -> None:
+        for follower in list(self._followers):
+            follower.put_nowait(outcome)
+
+    def _follow(self) -> asyncio.Queue[Optional[Outcome]]:
+        follower: asyncio.Queue[Optional[Outcome]] = asyncio.Queue()
+        self._followers.add(follower)
+        return follower
+
+    def changes(self) -> AsyncIterator[Outcome]:
+        """Each outcome from now on, also from before it is entered, until the publication ends."""
+        outcomes = self._follow()
+        if self._ended:
+            outcomes.put_nowait(None)
+
+        async def each() -> AsyncIterator[Outcome]:
+            while (one := await outcomes.get()) is not None:
+                yield one
+
+        return each()
 
     async def __aenter__(self) -> Publication:
         if self._one:
             raise RuntimeError("the publication is entered already")
-        self._outcomes, self._latest = asyncio.Queue(), None
+        outcomes, self._latest, self._ended = self._follow(), None, False
         self._one = (self._channel or shared()).id(c.RDMA_PS_IB, self._told)
         try:
             self._one.bind(self._gid)
@@ -322,8 +338,10 @@ class Publication:
                 "publishing",
                 c.lib.rai_service_register(self._one.pointer, byref(self._service), byref(self._registration)),
             )
-            first = await self._outcomes.get()
-            if first and not first.registered and not self._patient:
+            first = await outcomes.get()
+            if first is None:
+                raise error_of(errno.ECANCELED, "the publication ended before it was registered")
+            if not first.registered and not self._patient:
                 raise error_of(first.errno, first.text)
         except BaseException:
             self._end()
@@ -338,7 +356,8 @@ class Publication:
         if self._one:
             self._one.close()
             self._one = None
-            self._outcomes.put_nowait(None)
+            self._ended = True
+            self._tell(None)
 
     async def _gone(self) -> None:
         """The record is deleted in the background, and not at all once the process has ended."""

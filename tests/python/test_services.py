@@ -113,6 +113,27 @@ class Publishing(unittest.IsolatedAsyncioTestCase):
             await asyncio.sleep(0)
         self.assertEqual(await asyncio.wait_for(asyncio.gather(*followers), 60), [[], []])
 
+    async def test_changes_begun_before_the_publication_are_told_to_each_from_the_first_on(self):
+        async def follow(changes):
+            return [one.registered async for one in changes]
+
+        publication = rai.publish("awaited", id=0x2006)
+        followers = [asyncio.ensure_future(follow(publication.changes())) for _ in range(2)]
+        await asyncio.sleep(0)
+        async with publication:
+            pass
+        followers.append(asyncio.ensure_future(follow(publication.changes())))
+        self.assertEqual(await asyncio.wait_for(asyncio.gather(*followers), 60), [[True], [True], []])
+
+    async def test_publication_that_ends_while_it_is_entered_raises(self):
+        publication = rai.publish("hasty", id=0x2007, patient=True, linger=0)
+        entering = asyncio.ensure_future(publication.__aenter__())
+        await asyncio.sleep(0)
+        await publication.__aexit__(None, None, None)
+        with self.assertRaises(rai.Error) as caught:
+            await asyncio.wait_for(entering, 60)
+        self.assertEqual(caught.exception.errno, errno.ECANCELED)
+
     async def test_publication_that_is_refused_raises_with_the_status(self):
         with self.assertRaises(rai.Error) as caught:
             async with rai.publish("foreign", id=0x2001, pkey=0x8123):
