@@ -120,7 +120,7 @@ static void check(struct argp_state *state, const struct resolve *r)
 			   r->node, r->node, r->service);
 	if (r->sa && r->node && *r->sa == '-')
 		argp_error(state, "--sa takes no NODE; '%s' was taken for its SERVICE, which goes right behind it: "
-			   "rai resolve --sa %s", r->sa, r->service ? r->service : r->node);
+			   "rai resolve --sa %s", r->sa, r->service ? "SERVICE" : r->node);
 	if (r->sa && (r->node || r->service))
 		argp_error(state, "--sa takes no NODE");
 	if (r->sa && (r->family || r->passive))

@@ -53,8 +53,8 @@ static void system_tell_servers(const struct rcm_resolv *resolv)
 		rcm_told_server(&resolv->servers[i]);
 	for (unsigned i = 0; i < resolv->search_count; i++)
 		rcm_tell(RCM_TELL_FILES, "resolv.conf: search %s", resolv->search[i]);
-	rcm_tell(RCM_TELL_FILES, "resolv.conf: %d attempts of %d ms each%s", resolv->attempts, resolv->timeout_ms,
-		 resolv->use_tcp ? ", by TCP" : "");
+	rcm_tell(RCM_TELL_FILES, "resolv.conf: %d attempt%s of %d ms each%s", resolv->attempts,
+		 resolv->attempts == 1 ? "" : "s", resolv->timeout_ms, resolv->use_tcp ? ", by TCP" : "");
 }
 
 static void system_tell(const struct rcm_dns *dns, const struct rcm_etc_news *news)

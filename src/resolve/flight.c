@@ -186,7 +186,8 @@ void rcm_flight_land(struct rcm_flight *flight, struct rcm_answer *answer)
 	while ((request = TAILQ_FIRST(&waiters))) {
 		TAILQ_REMOVE(&waiters, request, waiter);
 		rcm_step_trace(request->number, RCM_STEP_LANDED, (answer->status, answer->count),
-			       "status %s, %u results", rcm_step_status(answer->status), answer->count);
+			       "status %s, %u result%s", rcm_step_status(answer->status), answer->count,
+			       answer->count == 1 ? "" : "s");
 		if (is_ended_early(flight, request, answer->status))
 			rcm_flight_join(engine, request);
 		else
