@@ -349,6 +349,16 @@ static int exit_status(pid_t pid)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
+static void assert_child_ends_with_0(int (*run)(void))
+{
+	pid_t pid = fork();
+
+	assert_true(pid >= 0);
+	if (!pid)
+		_exit(run());
+	assert_int_equal(exit_status(pid), 0);
+}
+
 static void test_engine_forked_goes_on_in_the_child_and_in_the_parent(void **state)
 {
 	struct rcm_asker askers[2] = { 0 };
@@ -395,18 +405,13 @@ static int child_of_one_that_gave_up(void)
 static void test_engine_forked_ends_what_was_given_up_and_nothing_else(void **state)
 {
 	struct rcm_question q = rcm_question_name("fork.hold.example");
-	pid_t pid;
 
 	(void)state;
 	rcm_fake_dns_reset();
 	assert_int_equal(rcm_asker_start(&gave_up, &q), 0);
 	assert_int_equal(rcm_asker_start(&waits, &q), 0);
 	rcm_fake_dns_wait_started(1);
-	pid = fork();
-	assert_true(pid >= 0);
-	if (!pid)
-		_exit(child_of_one_that_gave_up());
-	assert_int_equal(exit_status(pid), 0);
+	assert_child_ends_with_0(child_of_one_that_gave_up);
 	rcm_fake_dns_release("fork.hold.example");
 	assert_true(rcm_asker_wait(&gave_up) && rcm_asker_wait(&waits));
 	rcm_asker_done(&gave_up);
@@ -621,13 +626,8 @@ static int losing_child(void)
 
 static void test_engine_lost_to_a_caller_that_holds_its_steps_tells_them_once_it_lets_go(void **state)
 {
-	pid_t pid = fork();
-
 	(void)state;
-	assert_true(pid >= 0);
-	if (!pid)
-		_exit(losing_child());
-	assert_int_equal(exit_status(pid), 0);
+	assert_child_ends_with_0(losing_child);
 }
 
 /* Nobody else is there to tell them: by the engine's thread, which a timer wakes. */
@@ -655,13 +655,8 @@ static int lone_child(void)
 
 static void test_engine_that_finds_itself_lost_tells_its_steps(void **state)
 {
-	pid_t pid = fork();
-
 	(void)state;
-	assert_true(pid >= 0);
-	if (!pid)
-		_exit(lone_child());
-	assert_int_equal(exit_status(pid), 0);
+	assert_child_ends_with_0(lone_child);
 }
 
 /* ---- A fork that comes while another engine takes the place of one that was lost ---- */
@@ -722,13 +717,8 @@ static int succeeding_child(void)
 
 static void test_engine_forked_while_it_is_replaced_leaves_no_lock_held(void **state)
 {
-	pid_t pid = fork();
-
 	(void)state;
-	assert_true(pid >= 0);
-	if (!pid)
-		_exit(succeeding_child());
-	assert_int_equal(exit_status(pid), 0);
+	assert_child_ends_with_0(succeeding_child);
 }
 
 static void test_engine_forked_daemon_loses_none_of_its_own_files(void **state)
