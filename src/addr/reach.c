@@ -2,12 +2,12 @@
 /* Which addresses a local RDMA device reaches, by route lookup, and from which source address. */
 #include "addr/reach.h"
 
-#include <assert.h>
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/hash.h"
 
 /* How long a route is taken for unchanged. */
 #define ROUTE_NS RCM_NS_PER_S
@@ -21,14 +21,10 @@ void rcm_reach_reset(struct rcm_reach *reach)
 
 static struct rcm_reach_route *reach_slot(struct rcm_reach *reach, const union rcm_sockaddr *dst)
 {
-	uint32_t words[4] = { 0 }, mixed;
+	unsigned hash = dst->sa.sa_family == AF_INET ? rcm_hash(&dst->in.sin_addr, sizeof(dst->in.sin_addr)) :
+			rcm_hash(&dst->in6.sin6_addr, sizeof(dst->in6.sin6_addr));
 
-	if (dst->sa.sa_family == AF_INET)
-		words[0] = dst->in.sin_addr.s_addr;
-	else
-		memcpy(words, &dst->in6.sin6_addr, sizeof(words));
-	mixed = (words[0] ^ words[1] ^ words[2] ^ words[3]) * 2654435761u;
-	return &reach->routes[mixed >> 24];
+	return &reach->routes[hash % RCM_REACH_ROUTES];
 }
 
 static const struct rcm_reach_route *reach_look(struct rcm_reach *reach, const union rcm_sockaddr *dst)
@@ -37,7 +33,6 @@ static const struct rcm_reach_route *reach_look(struct rcm_reach *reach, const u
 	uint64_t now = rcm_clock_now();
 	struct rcm_route route;
 
-	static_assert(RCM_REACH_ROUTES == 256, "reach_slot() takes the upper 8 bits");
 	if (r->until > now && rcm_sockaddr_equal(&r->dst.sa, &dst->sa))
 		return r;
 	*r = (struct rcm_reach_route){ .dst = *dst, .until = now + ROUTE_NS };

@@ -6,7 +6,7 @@
 #include "addr/netdev.h"
 #include "addr/route.h"
 
-enum { RCM_REACH_ROUTES = 256 };	/* a power of two */
+enum { RCM_REACH_ROUTES = 256 };
 
 /* What is known of interfaces and routes, each for a second. Zeros: nothing yet. */
 struct rcm_reach {

@@ -75,7 +75,7 @@ void rcm_server_answered(struct rcm_server *server, uint64_t asked_at, uint64_t 
 		trip = 2 * server->round_trip;
 	if (server->round_trip)
 		trip = server->round_trip - server->round_trip / SMOOTHING + trip / SMOOTHING;
-	server->round_trip = trip ? trip : 1;
+	server->round_trip = trip;
 }
 
 /* At most once for all that was on its way together. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Making of rdma_addrinfo lists. */
 #include <arpa/inet.h>
+#include <rdma/rai.h>
 
 #include "addr/build.h"
 #include "test.h"
@@ -108,6 +109,21 @@ static void test_build_of_what_was_given_changes_nothing(void **state)
 	assert_int_equal(list->ai_port_space, 0);
 	assert_int_equal(list->ai_dst_len, sizeof(struct sockaddr_in));
 	assert_null(list->ai_src_addr);
+	rcm_addrinfo_free(list);
+	hints = (struct rcm_hints){ .family = AF_IB, .port_space = RDMA_PS_IPOIB };
+	results[0].src = results[1].dst;
+	assert_int_equal(rcm_addrinfo_build(&hints, 7, results, 1, NULL, &list), 0);
+	assert_int_equal(list->ai_family, AF_IB);
+	assert_int_equal(list->ai_qp_type, 0);
+	assert_int_equal(list->ai_port_space, RDMA_PS_IPOIB);
+	assert_true(rcm_sockaddr_equal(list->ai_dst_addr, &results[0].dst.sa));
+	assert_int_equal(list->ai_src_len, sizeof(struct sockaddr_in6));
+	assert_true(rcm_sockaddr_equal(list->ai_src_addr, &results[1].dst.sa));
+	rcm_addrinfo_free(list);
+	results[0].dst.sa.sa_family = AF_UNSPEC;
+	assert_int_equal(rcm_addrinfo_build(&hints, 7, results, 1, NULL, &list), 0);
+	assert_null(list->ai_dst_addr);
+	assert_null(rcm_addrinfo_srv(list));
 }
 
 static void test_build_source_of_the_hints_is_left_out_for_other_families(void **state)
@@ -159,13 +175,100 @@ static void test_build_of_the_sa_keeps_the_rest_of_each_record(void **state)
 	assert_int_equal(rcm_addrinfo_service(list)->lease, 0);
 }
 
+enum { FULL = 3, ROUTES = 2 };
+
+static struct ibv_path_data paths[FULL][ROUTES];
+static struct rcm_service_rest services[FULL];
+static struct rcm_srv_rest srvs[FULL];
+
+static void fill(struct rcm_result full[FULL], int flags)
+{
+	for (unsigned i = 0; i < FULL; i++) {
+		const uint8_t to[16] = { 0xfe, [15] = (uint8_t)(1 + i) }, from[16] = { 0xfe, [15] = (uint8_t)(101 + i) };
+
+		full[i] = (struct rcm_result){ .route = paths[i], .routes = ROUTES };
+		rcm_sockaddr_ib(&full[i].dst, to, 0x8001, 90 + i, UINT64_MAX);
+		rcm_sockaddr_ib(&full[i].src, from, 0x8001, 0, 0);
+		memset(paths[i], (int)(11 + i), sizeof(paths[i]));
+		memset(&services[i], (int)(21 + i), sizeof(services[i]));
+		memset(&srvs[i], (int)(31 + i), sizeof(srvs[i]));
+		srvs[i].target[sizeof(srvs[i].target) - 1] = '\0';
+		full[i].service = flags & RAI_SA ? &services[i] : NULL;
+		full[i].srv = flags & RAI_SRV ? &srvs[i] : NULL;
+	}
+}
+
+/* All is of one block of memory: each has a place of its own. */
+static void test_build_with_all_that_there_can_be_keeps_every_part(void **state)
+{
+	static const int of[] = { 0, RAI_SA, RAI_SRV };
+	struct rcm_result full[FULL];
+
+	(void)state;
+	for (size_t f = 0; f < sizeof(of) / sizeof(*of); f++) {
+		struct rcm_hints hints = { .flags = of[f], .family = AF_IB };
+		const struct rdma_addrinfo *ai;
+		unsigned i = 0;
+
+		fill(full, of[f]);
+		assert_int_equal(rcm_addrinfo_build(&hints, 7, full, FULL, "canon.example", &list), 0);
+		for (ai = list; ai; ai = ai->ai_next, i++) {
+			const struct sockaddr_ib *dst = (struct sockaddr_ib *)ai->ai_dst_addr;
+
+			assert_memory_equal(&dst->sib_addr, &full[i].dst.ib.sib_addr, 16);
+			assert_true(rcm_sockaddr_equal(ai->ai_src_addr, &full[i].src.sa));
+			assert_int_equal(ai->ai_dst_len, sizeof(*dst));
+			assert_int_equal(ai->ai_src_len, sizeof(*dst));
+			assert_int_equal(ai->ai_route_len, sizeof(paths[i]));
+			assert_memory_equal(ai->ai_route, paths[i], sizeof(paths[i]));
+			assert_int_equal(!!rcm_addrinfo_service(ai), of[f] == RAI_SA);
+			if (of[f] == RAI_SA)
+				assert_memory_equal(rcm_addrinfo_service(ai), &services[i], sizeof(services[i]));
+			assert_int_equal(!!rcm_addrinfo_srv(ai), of[f] == RAI_SRV);
+			if (of[f] == RAI_SRV) {
+				assert_memory_equal(rcm_addrinfo_srv(ai), &srvs[i], sizeof(srvs[i]));
+				assert_string_equal(ai->ai_dst_canonname, srvs[i].target);
+				assert_int_equal(be64toh(dst->sib_sid) & 0xffff, srvs[i].port);
+			}
+		}
+		assert_int_equal(i, FULL);
+		if (of[f] != RAI_SRV)
+			assert_string_equal(list->ai_dst_canonname, "canon.example");
+		assert_null(list->ai_src_canonname);
+		rcm_addrinfo_free(list);
+		list = NULL;
+	}
+}
+
+/* The SA was asked through this port. */
+static void test_build_of_the_sa_has_the_source_of_the_record_not_of_the_hints(void **state)
+{
+	struct rcm_hints hints = { .flags = RAI_SA };
+	struct rcm_result full[FULL];
+
+	(void)state;
+	fill(full, RAI_SA);
+	rcm_sockaddr_ib(&hints.src, (const uint8_t[16]){ 9 }, 0x8001, 0, 0);
+	assert_int_equal(rcm_addrinfo_build(&hints, 0, full, 1, NULL, &list), 0);
+	assert_true(rcm_sockaddr_equal(list->ai_src_addr, &full[0].src.sa));
+	assert_null(list->ai_dst_canonname);
+}
+
 static void test_build_of_a_name_has_no_record(void **state)
 {
+	struct rdma_addrinfo theirs = { .ai_flags = RAI_SA }, srv = { .ai_flags = RAI_SRV };
 	struct rcm_hints hints = { .flags = RAI_PASSIVE };
 
 	(void)state;
 	assert_int_equal(rcm_addrinfo_build(&hints, 53, results, 1, NULL, &list), 0);
 	assert_null(rcm_addrinfo_service(list));
+	assert_null(rcm_addrinfo_srv(list));
+	/* What others made is not ours. */
+	assert_null(rcm_addrinfo_service(&theirs));
+	theirs.ai_dst_addr = &results[0].dst.sa;
+	assert_null(rcm_addrinfo_service(&theirs));
+	assert_null(rcm_addrinfo_srv(&theirs));
+	assert_null(rcm_addrinfo_srv(&srv));
 }
 
 static void test_build_of_a_gid_makes_the_service_id_from_port_space_and_port(void **state)
@@ -200,6 +303,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_build_of_the_sa_keeps_service_id_and_carries_the_route,
 						setup, teardown),
 		cmocka_unit_test_setup_teardown(test_build_of_the_sa_keeps_the_rest_of_each_record, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_build_with_all_that_there_can_be_keeps_every_part, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_build_of_the_sa_has_the_source_of_the_record_not_of_the_hints,
+						setup, teardown),
 		cmocka_unit_test_setup_teardown(test_build_of_a_name_has_no_record, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_build_of_a_gid_makes_the_service_id_from_port_space_and_port,
 						setup, teardown),

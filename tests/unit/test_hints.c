@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include <rdma/rai.h>
+#include <sys/socket.h>
 
 #include "addr/hints.h"
 #include "test.h"
@@ -43,14 +44,18 @@ static void test_hints_with_empty_strings_are_refused(void **state)
 	assert_int_equal(check(NULL, "", RAI_SA, 0, 0, 0), -EINVAL);
 }
 
-static void test_hints_with_an_unknown_flag_family_type_or_space_are_refused(void **state)
+static void test_hints_with_an_unknown_flag_or_family_are_refused(void **state)
 {
 	(void)state;
-	assert_int_equal(check("host", NULL, 0x40, 0, 0, 0), -EINVAL);
 	assert_int_equal(check("host", NULL, 0, AF_UNIX, 0, 0), -EINVAL);
-	assert_int_equal(check("host", NULL, 0, 0, 77, 0), -EINVAL);
-	assert_int_equal(check("host", NULL, 0, 0, 0, 77), -EINVAL);
-	assert_int_equal(check("host", NULL, RAI_PASSIVE | RAI_NOROUTE | RAI_FAMILY | RAI_DNS, 0, 0, 0), 0);
+	for (unsigned bit = 0; bit < 32; bit++) {
+		int flag = (int)(1u << bit);
+		bool known = flag & (RAI_PASSIVE | RAI_NUMERICHOST | RAI_NOROUTE | RAI_FAMILY | RAI_SA | RAI_DNS | RAI_SRV);
+
+		assert_int_equal(check(flag == RAI_SA ? NULL : "10.0.0.1", "storage", flag, 0, 0, 0), known ? 0 : -EINVAL);
+		if (known)
+			assert_int_equal(out.flags, flag);
+	}
 }
 
 static void test_hints_for_srv_records_want_a_domain_and_nothing_that_contradicts(void **state)
@@ -66,30 +71,36 @@ static void test_hints_for_srv_records_want_a_domain_and_nothing_that_contradict
 	assert_int_equal(check(NULL, "nfs", RAI_SRV | RAI_SA, 0, 0, 0), -ENOTSUP);
 }
 
-static void test_hints_with_type_and_space_that_contradict_are_refused(void **state)
+static void test_hints_of_queue_pair_type_and_port_space_settle_each_other_or_are_refused(void **state)
 {
-	(void)state;
-	assert_int_equal(check("host", NULL, 0, 0, IBV_QPT_UD, RDMA_PS_TCP), -EINVAL);
-	assert_int_equal(check("host", NULL, 0, 0, IBV_QPT_RC, RDMA_PS_UDP), -EINVAL);
-	assert_int_equal(check("host", NULL, 0, 0, IBV_QPT_RC, RDMA_PS_IPOIB), -EINVAL);
-	assert_int_equal(check("host", NULL, 0, 0, IBV_QPT_UD, RDMA_PS_IB), 0);
-	assert_int_equal(check("host", NULL, 0, 0, IBV_QPT_XRC_SEND, RDMA_PS_TCP), 0);
-}
+	enum { RC = IBV_QPT_RC, UC = IBV_QPT_UC, UD = IBV_QPT_UD, SEND = IBV_QPT_XRC_SEND, RECV = IBV_QPT_XRC_RECV };
+	enum { TCP = RDMA_PS_TCP, UDP = RDMA_PS_UDP, IPOIB = RDMA_PS_IPOIB, IB = RDMA_PS_IB };
+	enum { STREAM = SOCK_STREAM, DGRAM = SOCK_DGRAM, NONE = -1 };
+	/* What is given, and what it is then; a socket of NONE: they contradict, or one of them is none. */
+	static const struct { int type, space, settled_type, settled_space, socket; } rows[] = {
+		{ 0, 0, 0, 0, 0 }, { 0, TCP, RC, TCP, STREAM }, { 0, UDP, UD, UDP, DGRAM },
+		{ 0, IPOIB, UD, IPOIB, DGRAM }, { 0, IB, RC, IB, STREAM }, { 0, 77, 0, 0, NONE },
+		{ RC, 0, RC, TCP, STREAM }, { RC, TCP, RC, TCP, STREAM }, { RC, UDP, 0, 0, NONE },
+		{ RC, IPOIB, 0, 0, NONE }, { RC, IB, RC, IB, STREAM }, { RC, 77, 0, 0, NONE },
+		{ UC, 0, UC, TCP, STREAM }, { UC, TCP, UC, TCP, STREAM }, { UC, UDP, 0, 0, NONE },
+		{ UD, 0, UD, UDP, DGRAM }, { UD, TCP, 0, 0, NONE }, { UD, UDP, UD, UDP, DGRAM },
+		{ UD, IPOIB, UD, IPOIB, DGRAM }, { UD, IB, UD, IB, DGRAM }, { UD, 77, 0, 0, NONE },
+		{ SEND, 0, SEND, TCP, STREAM }, { SEND, TCP, SEND, TCP, STREAM }, { SEND, UDP, 0, 0, NONE },
+		{ RECV, 0, RECV, TCP, STREAM }, { RECV, IB, RECV, IB, STREAM }, { RECV, IPOIB, 0, 0, NONE },
+		{ 77, 0, 0, 0, NONE }, { 77, TCP, 0, 0, NONE }, { 77, UDP, 0, 0, NONE },
+	};
 
-static void test_hints_with_one_of_type_and_space_settle_the_other(void **state)
-{
 	(void)state;
-	assert_int_equal(check("host", NULL, 0, 0, IBV_QPT_UD, 0), 0);
-	assert_int_equal(out.port_space, RDMA_PS_UDP);
-	assert_int_equal(check("host", NULL, 0, 0, IBV_QPT_RC, 0), 0);
-	assert_int_equal(out.port_space, RDMA_PS_TCP);
-	assert_int_equal(check("host", NULL, 0, 0, 0, RDMA_PS_UDP), 0);
-	assert_int_equal(out.qp_type, IBV_QPT_UD);
-	assert_int_equal(check("host", NULL, 0, 0, 0, RDMA_PS_TCP), 0);
-	assert_int_equal(out.qp_type, IBV_QPT_RC);
-	assert_int_equal(check("host", NULL, 0, 0, 0, 0), 0);
-	assert_int_equal(out.qp_type, 0);
-	assert_int_equal(out.port_space, 0);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		int ret = check("host", NULL, 0, 0, rows[i].type, rows[i].space);
+
+		assert_int_equal(ret, rows[i].socket == NONE ? -EINVAL : 0);
+		if (ret)
+			continue;
+		assert_int_equal(out.qp_type, rows[i].settled_type);
+		assert_int_equal(out.port_space, rows[i].settled_space);
+		assert_int_equal(out.socket_type, rows[i].socket);
+	}
 }
 
 static void test_hints_numeric_host_takes_numbers_of_any_family_only(void **state)
@@ -136,6 +147,11 @@ static void test_hints_of_the_sa_tell_ids_from_names(void **state)
 	assert_int_equal(check(NULL, service, RAI_SA, 0, 0, 0), 0);
 	filled(service, 64);
 	assert_int_equal(check(NULL, service, RAI_SA, 0, 0, 0), -ENAMETOOLONG);
+	/* However a number is written. */
+	memset(service, '0', 78);
+	strcpy(service + 78, "7");
+	assert_int_equal(check(NULL, service, RAI_SA, 0, 0, 0), 0);
+	assert_int_equal(out.service_id, 7);
 }
 
 static void test_hints_source_address_is_copied_and_checked(void **state)
@@ -155,11 +171,17 @@ static void test_hints_source_address_is_copied_and_checked(void **state)
 	in.sin_family = AF_UNSPEC;
 	assert_int_equal(rcm_hints_check("host", NULL, &hints, &out), 0);
 	assert_int_equal(out.src.sa.sa_family, AF_UNSPEC);
+	hints.ai_src_len = sizeof(in.sin_family);
+	assert_int_equal(rcm_hints_check("host", NULL, &hints, &out), 0);
 	hints.ai_src_len = 1;
 	assert_int_equal(rcm_hints_check("host", NULL, &hints, &out), -EINVAL);
 	hints.ai_src_len = sizeof(in);
 	hints.ai_src_addr = NULL;
 	assert_int_equal(rcm_hints_check("host", NULL, &hints, &out), -EINVAL);
+	in.sin_family = AF_INET;
+	hints = (struct rdma_addrinfo){ .ai_src_addr = (struct sockaddr *)&in };
+	assert_int_equal(rcm_hints_check("host", NULL, &hints, &out), 0);
+	assert_int_equal(out.src.sa.sa_family, AF_UNSPEC);
 }
 
 static void test_hints_refused_leave_the_output_alone(void **state)
@@ -176,10 +198,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_hints_with_nothing_to_resolve_are_refused),
 		cmocka_unit_test(test_hints_with_empty_strings_are_refused),
-		cmocka_unit_test(test_hints_with_an_unknown_flag_family_type_or_space_are_refused),
+		cmocka_unit_test(test_hints_with_an_unknown_flag_or_family_are_refused),
 		cmocka_unit_test(test_hints_for_srv_records_want_a_domain_and_nothing_that_contradicts),
-		cmocka_unit_test(test_hints_with_type_and_space_that_contradict_are_refused),
-		cmocka_unit_test(test_hints_with_one_of_type_and_space_settle_the_other),
+		cmocka_unit_test(test_hints_of_queue_pair_type_and_port_space_settle_each_other_or_are_refused),
 		cmocka_unit_test(test_hints_numeric_host_takes_numbers_of_any_family_only),
 		cmocka_unit_test(test_hints_of_a_node_over_253_characters_are_too_long),
 		cmocka_unit_test(test_hints_of_the_sa_need_a_service_and_exclude_names),

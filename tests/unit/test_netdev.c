@@ -130,8 +130,11 @@ static void test_netdev_gids_after_many_empty_entries_are_none(void **state)
 {
 	(void)state;
 	rcm_fake_sysfs_add("class/infiniband/rxe0/ports/1/gid_attrs/ndevs/0", "no-such-dev");
-	rcm_fake_sysfs_add("class/infiniband/rxe0/ports/1/gid_attrs/ndevs/1000", "lo");
+	rcm_fake_sysfs_add("class/infiniband/rxe0/ports/1/gid_attrs/ndevs/33", "lo");
 	assert_false(rcm_netdevs_has(&known, lo));
+	rcm_fake_sysfs_add("class/infiniband/rxe0/ports/1/gid_attrs/ndevs/1", "no-such-dev");
+	rcm_fake_clock_advance(RCM_NS_PER_S);
+	assert_true(rcm_netdevs_has(&known, lo));
 }
 
 static void test_netdev_names_that_fit_no_interface_are_left_out(void **state)
@@ -178,11 +181,14 @@ static void test_netdev_changes_are_noticed_within_a_second(void **state)
 	(void)state;
 	assert_false(rcm_netdevs_any(&known));
 	rcm_fake_sysfs_add("class/infiniband/mlx5_0/device/net/lo", NULL);
-	rcm_fake_clock_advance(RCM_NS_PER_S);
+	rcm_fake_clock_advance(RCM_NS_PER_S - 1);
+	assert_false(rcm_netdevs_has(&known, lo));
+	rcm_fake_clock_advance(1);
 	assert_true(rcm_netdevs_has(&known, lo));
 	rcm_fake_sysfs_done();
 	rcm_fake_clock_advance(RCM_NS_PER_S);
 	assert_false(rcm_netdevs_has(&known, lo));
+	assert_false(rcm_netdevs_any(&known));
 }
 
 int main(void)

@@ -48,6 +48,7 @@ static void test_owner_of_what_makes_none_is_refused(void **state)
 	assert_int_equal(make("example.com", "", 0), -EINVAL);
 	assert_int_equal(make("example.com", "nfs.udp", 0), -EINVAL);
 	assert_int_equal(make("_nfs._tcp.example.com", "nfs", 0), -EINVAL);
+	assert_int_equal(rcm_owner_make("", "nfs", &(struct rcm_hints){ 0 }, owner), -EINVAL);
 }
 
 static void test_owner_longer_than_a_name_is_refused(void **state)
@@ -61,6 +62,14 @@ static void test_owner_longer_than_a_name_is_refused(void **state)
 	service[62] = 's';
 	service[63] = '\0';
 	assert_int_equal(make("example.com", service, 0), -ENAMETOOLONG);
+	/* With its own "_" it may have one more; with a protocol it is of two labels. */
+	service[0] = '_';
+	assert_int_equal(make("example.com", service, 0), 0);
+	service[63] = 's';
+	service[64] = '\0';
+	assert_int_equal(make("example.com", service, 0), -ENAMETOOLONG);
+	memcpy(service + 58, "._tcp", 5);
+	assert_int_equal(make("example.com", service, 0), 0);
 	memset(node, 'n', sizeof(node));
 	node[RCM_NODE_MAX - 10] = '\0';
 	assert_int_equal(make(node, "nfs", 0), 0);
@@ -68,6 +77,10 @@ static void test_owner_longer_than_a_name_is_refused(void **state)
 	node[RCM_NODE_MAX - 10] = 'n';
 	node[RCM_NODE_MAX - 9] = '\0';
 	assert_int_equal(make(node, "nfs", 0), -ENAMETOOLONG);
+	memset(node, 'n', RCM_NODE_MAX);
+	node[RCM_NODE_MAX] = '\0';
+	assert_int_equal(make(node, NULL, 0), 0);
+	assert_string_equal(owner, node);
 }
 
 int main(void)

@@ -128,14 +128,29 @@ static void test_reach_remembers_a_route_for_a_second(void **state)
 	(void)state;
 	add("10.0.0.1");
 	rcm_reach_order(&reach, results, count);
+	rcm_fake_clock_advance(RCM_NS_PER_S - 1);
 	rcm_reach_order(&reach, results, count);
 	assert_int_equal(asked, 1);
 	route_gone = true;
-	rcm_fake_clock_advance(RCM_NS_PER_S);
+	rcm_fake_clock_advance(1);
 	memset(&results[0].src, 0, sizeof(results[0].src));
 	rcm_reach_order(&reach, results, count);
 	assert_int_equal(asked, 2);
 	is(0, "10.0.0.1", NULL);
+}
+
+static void test_reach_that_is_reset_looks_at_routes_and_devices_anew(void **state)
+{
+	(void)state;
+	add("10.0.0.1");
+	rcm_reach_order(&reach, results, count);
+	rcm_reach_reset(&reach);
+	rcm_reach_order(&reach, results, count);
+	assert_int_equal(asked, 2);
+	rcm_fake_sysfs_done();
+	assert_true(rcm_netdevs_any(&reach.netdevs));
+	rcm_reach_reset(&reach);
+	assert_false(rcm_netdevs_any(&reach.netdevs));
 }
 
 static void test_reach_tells_scopes_of_one_address_apart(void **state)
@@ -156,6 +171,7 @@ int main(void)
 		T(test_reach_without_rdma_device_asks_nothing_and_changes_nothing),
 		T(test_reach_leaves_ib_addresses_alone),
 		T(test_reach_remembers_a_route_for_a_second),
+		T(test_reach_that_is_reset_looks_at_routes_and_devices_anew),
 		T(test_reach_tells_scopes_of_one_address_apart),
 	};
 

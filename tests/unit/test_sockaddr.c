@@ -55,6 +55,8 @@ static void test_sockaddr_port_of_each_family_survives_a_round_trip(void **state
 	}
 	assert_int_equal(be64toh(all[2].ib.sib_sid), 0x1060000 + 7471);
 	assert_int_equal(be64toh(all[2].ib.sib_sid_mask), UINT64_MAX);
+	rcm_sockaddr_set_port(&all[2], htons(0x100));
+	assert_int_equal(be64toh(all[2].ib.sib_sid), 0x1060100);
 }
 
 static void test_sockaddr_ib_port_counts_only_bits_of_the_mask(void **state)
@@ -78,8 +80,19 @@ static void test_sockaddr_that_differs_in_scope_or_port_is_not_equal(void **stat
 	b = a;
 	rcm_sockaddr_set_port(&b, 1);
 	assert_false(rcm_sockaddr_equal(&a.sa, &b.sa));
+	b = parsed("fe80::2", AF_INET6);
+	assert_false(rcm_sockaddr_equal(&a.sa, &b.sa));
 	b = parsed("127.0.0.1", AF_INET);
 	assert_false(rcm_sockaddr_equal(&a.sa, &b.sa));
+	a = b;
+	assert_true(rcm_sockaddr_equal(&a.sa, &b.sa));
+	rcm_sockaddr_set_port(&a, 1);
+	assert_false(rcm_sockaddr_equal(&a.sa, &b.sa));
+	a = parsed("127.0.0.2", AF_INET);
+	assert_false(rcm_sockaddr_equal(&a.sa, &b.sa));
+	a.sa.sa_family = b.sa.sa_family = AF_UNIX;
+	assert_false(rcm_sockaddr_equal(&a.sa, &b.sa));
+	assert_int_equal(rcm_sockaddr_port(&a.sa), 0);
 }
 
 /* F29: an AF_IB address is told apart by each of its parts. */
@@ -106,6 +119,9 @@ static void test_sockaddr_parse_reads_numbers_as_getaddrinfo_does(void **state)
 	union rcm_sockaddr u;
 
 	(void)state;
+	u = parsed("0.0.0.0", AF_UNSPEC);
+	u = parsed("9.9.9.9", AF_UNSPEC);
+	u = parsed("a::", AF_UNSPEC);
 	u = parsed("127.1", AF_UNSPEC);
 	assert_int_equal(u.in.sin_addr.s_addr, htonl(INADDR_LOOPBACK));
 	assert_int_equal(rcm_sockaddr_parse("host", AF_UNSPEC, &u), 0);
@@ -128,6 +144,10 @@ static void test_sockaddr_parse_keeps_the_scope_and_refuses_a_wrong_one(void **s
 	u = parsed("fe80::1%7", AF_UNSPEC);
 	assert_int_equal(u.in6.sin6_scope_id, 7);
 	assert_int_equal(rcm_sockaddr_parse("fe80::1%nonesuch", AF_UNSPEC, &u), -ENOENT);
+	/* As long as an address can be written, and longer. */
+	assert_int_equal(rcm_sockaddr_parse("0000:0000:0000:0000:0000:ffff:255.255.255.255%nonesuch", AF_UNSPEC, &u), -ENOENT);
+	assert_int_equal(rcm_sockaddr_parse("0000:0000:0000:0000:0000:ffff:255.255.255.2555%nonesuch", AF_UNSPEC, &u), 0);
+	assert_int_equal(rcm_sockaddr_parse("0a:b%lo", AF_UNSPEC, &u), 0);
 }
 
 static void test_sockaddr_parse_reads_a_gid_with_af_ib(void **state)

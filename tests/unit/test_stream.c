@@ -136,6 +136,96 @@ static void test_stream_that_the_server_ended_is_told_as_such(void **state)
 	assert_int_equal(rcm_stream_receive(&stream, take), 0);
 }
 
+/* ---- Sending ---- */
+
+static unsigned written, to_write;
+static size_t write_len;
+
+static size_t next(struct rcm_stream *of, uint8_t bytes[RCM_MESSAGE_QUESTION_MAX])
+{
+	assert_ptr_equal(of, &stream);
+	if (written == to_write)
+		return 0;
+	/* All that may be written of one is there to be. */
+	memset(bytes, 0xee, RCM_MESSAGE_QUESTION_MAX);
+	memset(bytes, (uint8_t)(written++), write_len);
+	return write_len;
+}
+
+/* Reads what there is, and checks that it are messages as next() writes them, this one and so on; how many octets. */
+static size_t receive_written(size_t behind)
+{
+	uint8_t bytes[1 << 16];
+	ssize_t n = recv(server, bytes, sizeof(bytes), MSG_DONTWAIT);
+
+	for (ssize_t i = 0; i < n; i++) {
+		size_t message_at = (behind + (size_t)i) / (write_len + 2), at = (behind + (size_t)i) % (write_len + 2);
+
+		assert_int_equal(bytes[i], !at ? write_len >> 8 : at == 1 ? write_len & 0xff : message_at & 0xff);
+	}
+	return n < 0 ? 0 : (size_t)n;
+}
+
+static void test_stream_sends_each_message_behind_its_length(void **state)
+{
+	static const size_t lens[] = { 1, 17, 255, 256, RCM_MESSAGE_QUESTION_MAX };
+
+	(void)state;
+	/* As many as have no room in its memory at once. */
+	to_write = 2 * RCM_STREAM_OUT / RCM_MESSAGE_QUESTION_MAX + 1;
+	for (size_t i = 0; i < sizeof(lens) / sizeof(*lens); i++) {
+		written = 0;
+		write_len = lens[i];
+		assert_int_equal(rcm_stream_send(&stream, next), 0);
+		assert_int_equal(written, to_write);
+		assert_int_equal(stream.out_len, 0);
+		for (size_t got = 0; got < to_write * (write_len + 2);)
+			got += receive_written(got);
+		assert_int_equal(receive_written(0), 0);
+	}
+}
+
+/* Another has to have room whatever its length: of messages of 4 octets there are so many until that is just so. */
+static void test_stream_gathers_as_many_messages_as_have_room(void **state)
+{
+	static const struct { size_t len; unsigned count; } rows[] = {
+		{ RCM_MESSAGE_QUESTION_MAX, RCM_STREAM_OUT / (RCM_MESSAGE_QUESTION_MAX + 2) },
+		{ 2, (RCM_STREAM_OUT - RCM_MESSAGE_QUESTION_MAX - 2) / 4 + 1 },
+	};
+
+	(void)state;
+	to_write = 10000;
+	shutdown(stream.fd, SHUT_WR);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		written = 0;
+		write_len = rows[i].len;
+		stream.out_at = stream.out_len = 0;
+		assert_int_equal(rcm_stream_send(&stream, next), -EPIPE);
+		assert_int_equal(written, rows[i].count);
+		assert_int_equal(stream.out_len, rows[i].count * (rows[i].len + 2));
+	}
+}
+
+static void test_stream_that_takes_no_more_goes_on_where_it_stopped(void **state)
+{
+	size_t got = 0, all;
+	int ret;
+
+	(void)state;
+	written = 0;
+	to_write = 10000;
+	write_len = 100;
+	all = to_write * (write_len + 2);
+	do {
+		ret = rcm_stream_send(&stream, next);
+		assert_true(ret == 0 || ret == -EAGAIN);
+		got += receive_written(got);
+	} while (ret);
+	while (got < all)
+		got += receive_written(got);
+	assert_int_equal(written, to_write);
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -146,6 +236,9 @@ int main(void)
 		T(test_stream_longest_message_in_pieces_leaves_the_next_for_later),
 		T(test_stream_taker_that_has_enough_is_given_no_more),
 		T(test_stream_that_the_server_ended_is_told_as_such),
+		T(test_stream_sends_each_message_behind_its_length),
+		T(test_stream_gathers_as_many_messages_as_have_room),
+		T(test_stream_that_takes_no_more_goes_on_where_it_stopped),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
