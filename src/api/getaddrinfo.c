@@ -13,7 +13,7 @@
 
 struct wait {
 	struct rcm_lock lock;
-	pthread_cond_t cond;
+	struct rcm_condition completed;
 
 	/* Under lock. */
 	bool done RCM_GUARDED_BY(lock);
@@ -28,13 +28,13 @@ static void waiter_completed(void *arg, struct rcm_outcome *outcome)
 	rcm_lock_acquire(&wait->lock);
 	wait->outcome = *outcome;
 	wait->done = true;
-	pthread_cond_signal(&wait->cond);
+	rcm_lock_signal(&wait->lock, &wait->completed);
 	rcm_lock_release(&wait->lock);
 }
 
 static int waiter_ask(const struct rcm_question *question, struct rcm_outcome *ret_outcome) RCM_UNCHECKED
 {
-	struct wait wait = { .lock = RCM_LOCK_INIT, .cond = PTHREAD_COND_INITIALIZER };
+	struct wait wait = { .lock = RCM_LOCK_INIT, .completed = RCM_CONDITION_INIT };
 	struct rcm_request *request;
 	int ret;
 
@@ -43,11 +43,10 @@ static int waiter_ask(const struct rcm_question *question, struct rcm_outcome *r
 		return ret;
 	rcm_lock_acquire(&wait.lock);
 	while (!wait.done)
-		rcm_lock_wait(&wait.lock, &wait.cond);
+		rcm_lock_wait(&wait.lock, &wait.completed);
 	*ret_outcome = wait.outcome;
 	rcm_lock_release(&wait.lock);
 	rcm_request_put(request);
-	rcm_lock_done(&wait.lock);
 	return 0;
 }
 

@@ -2,6 +2,7 @@
 /* The fork of a process whose threads are in the library: the one place that registers handlers. */
 #include "base/fork.h"
 
+#include <pthread.h>
 #include <stddef.h>
 
 unsigned rcm_fork_generation;

@@ -4,33 +4,41 @@
 
 _Thread_local char rcm_lock_thread;
 
-void rcm_lock_wait(struct rcm_lock *lock, pthread_cond_t *cond) RCM_UNCHECKED
-{
-	int cancel;
-
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	atomic_store_explicit(&lock->owner, NULL, memory_order_relaxed);
-	pthread_cond_wait(cond, &lock->mutex);
-	pthread_setcancelstate(cancel, NULL);
-	atomic_store_explicit(&lock->owner, &rcm_lock_thread, memory_order_relaxed);
-}
-
-int rcm_lock_wait_until(struct rcm_lock *lock, pthread_cond_t *cond, const struct timespec *until) RCM_UNCHECKED
+int rcm_lock_wait_until(struct rcm_lock *lock, struct rcm_condition *condition, const struct timespec *until)
+	RCM_UNCHECKED
 {
 	int ret;
 
+	rcm_lock_assert_held(lock);
 	atomic_store_explicit(&lock->owner, NULL, memory_order_relaxed);
-	ret = pthread_cond_timedwait(cond, &lock->mutex, until);
+	ret = rcm_condition_wait(condition, &lock->mutex, until);
 	atomic_store_explicit(&lock->owner, &rcm_lock_thread, memory_order_relaxed);
-	return -ret;
+	return ret;
+}
+
+void rcm_lock_wait(struct rcm_lock *lock, struct rcm_condition *condition)
+{
+	rcm_lock_wait_until(lock, condition, NULL);
+}
+
+void rcm_lock_signal(struct rcm_lock *lock, struct rcm_condition *condition)
+{
+	rcm_lock_assert_held(lock);
+	rcm_condition_signal(condition);
+}
+
+void rcm_lock_broadcast(struct rcm_lock *lock, struct rcm_condition *condition)
+{
+	rcm_lock_assert_held(lock);
+	rcm_condition_broadcast(condition);
 }
 
 bool rcm_lock_renew(struct rcm_lock *lock) RCM_UNCHECKED
 {
-	bool was_free = !pthread_mutex_trylock(&lock->mutex);
+	bool was_free = !rcm_mutex_try_lock(&lock->mutex);
 
 	if (was_free)
-		pthread_mutex_unlock(&lock->mutex);
+		rcm_mutex_unlock(&lock->mutex);
 	rcm_lock_init(lock);
 	return was_free;
 }

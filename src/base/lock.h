@@ -3,10 +3,12 @@
 #pragma once
 
 #include <assert.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <time.h>
+
+#include "base/mutex.h"
 
 /* Earlier ones don't know the members of a C struct in an annotation. */
 #if defined(__clang__) && __clang_major__ >= 19
@@ -24,14 +26,14 @@
 
 /* The owner is kept in every build: it costs one store, and an assertion about it costs nothing with NDEBUG. */
 struct RCM_CAPABILITY rcm_lock {
-	pthread_mutex_t mutex;
+	struct rcm_mutex mutex;
 	_Atomic(const char *) owner;
 };
 
 /* Each thread has one at another address, which tells them apart for less than a call of pthread_self(3). */
 extern _Thread_local char rcm_lock_thread __attribute__((tls_model("initial-exec")));
 
-#define RCM_LOCK_INIT { .mutex = PTHREAD_MUTEX_INITIALIZER }
+#define RCM_LOCK_INIT { .mutex = RCM_MUTEX_INIT }
 
 /* Those that every call passes several times are inline. */
 static inline void rcm_lock_init(struct rcm_lock *lock)
@@ -39,21 +41,16 @@ static inline void rcm_lock_init(struct rcm_lock *lock)
 	*lock = (struct rcm_lock)RCM_LOCK_INIT;
 }
 
-static inline void rcm_lock_done(struct rcm_lock *lock)
-{
-	pthread_mutex_destroy(&lock->mutex);
-}
-
 static inline void rcm_lock_acquire(struct rcm_lock *lock) RCM_ACQUIRES(lock) RCM_UNCHECKED
 {
-	pthread_mutex_lock(&lock->mutex);
+	rcm_mutex_lock(&lock->mutex);
 	atomic_store_explicit(&lock->owner, &rcm_lock_thread, memory_order_relaxed);
 }
 
 static inline void rcm_lock_release(struct rcm_lock *lock) RCM_RELEASES(lock) RCM_UNCHECKED
 {
 	atomic_store_explicit(&lock->owner, NULL, memory_order_relaxed);
-	pthread_mutex_unlock(&lock->mutex);
+	rcm_mutex_unlock(&lock->mutex);
 }
 
 /* Fails (assert) unless the calling thread holds the lock: first line of every *_locked function. */
@@ -66,8 +63,13 @@ static inline void rcm_lock_assert_held(struct rcm_lock *lock) RCM_ASSERTS(lock)
 /* In the child of a fork, before anything uses it there: makes it anew. False: a thread that isn't here held it. */
 bool rcm_lock_renew(struct rcm_lock *lock);
 
-/* Waits on a condition under the lock, as pthread_cond_wait(), but that it is no cancellation point. */
-void rcm_lock_wait(struct rcm_lock *lock, pthread_cond_t *cond) RCM_REQUIRES(lock);
+/* Waits for a signal under the lock, which others have meanwhile; it may end without one. No cancellation point. */
+void rcm_lock_wait(struct rcm_lock *lock, struct rcm_condition *condition) RCM_REQUIRES(lock);
 
-/* The same until a time of the condition's clock: 0, or -ETIMEDOUT. */
-int rcm_lock_wait_until(struct rcm_lock *lock, pthread_cond_t *cond, const struct timespec *until) RCM_REQUIRES(lock);
+/* The same until a time of CLOCK_MONOTONIC: 0, or -ETIMEDOUT. */
+int rcm_lock_wait_until(struct rcm_lock *lock, struct rcm_condition *condition, const struct timespec *until)
+	RCM_REQUIRES(lock);
+
+/* Wakes one of those that wait under the lock, or all. */
+void rcm_lock_signal(struct rcm_lock *lock, struct rcm_condition *condition) RCM_REQUIRES(lock);
+void rcm_lock_broadcast(struct rcm_lock *lock, struct rcm_condition *condition) RCM_REQUIRES(lock);

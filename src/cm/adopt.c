@@ -2,6 +2,8 @@
 /* What a fork's child has of its parent. */
 #include "cm/adopt.h"
 
+#include <pthread.h>
+
 #include "base/container.h"
 #include "base/log.h"
 #include "base/tell.h"

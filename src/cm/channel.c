@@ -67,7 +67,7 @@ static int channel_open(bool sync, struct rcm_channel **ret_channel) RCM_UNCHECK
 	atomic_init(&channel->refs, 1);
 	rcm_lock_init(&channel->lock);
 	rcm_lock_init(&channel->reading);
-	pthread_cond_init(&channel->left, NULL);
+	channel->left = (struct rcm_condition)RCM_CONDITION_INIT;
 	sem_init(&channel->own, 0, 0);
 	TAILQ_INIT(&channel->queue);
 	TAILQ_INIT(&channel->aside);
@@ -102,12 +102,6 @@ bool rcm_channel_ref_if_live(struct rcm_channel *channel)
 	return refs;
 }
 
-static void channel_free(struct rcm_channel *channel)
-{
-	rcm_lock_done(&channel->lock);
-	free(channel);
-}
-
 /* Its memory and its lock are kept for a while, for calls of other threads that were on their way when it was
  * destroyed: programs end so, as rping, whose reader turns to the next event while the channel goes. */
 void rcm_channel_put(struct rcm_channel *channel) RCM_UNCHECKED
@@ -116,14 +110,12 @@ void rcm_channel_put(struct rcm_channel *channel) RCM_UNCHECKED
 
 	if (!channel || atomic_fetch_sub(&channel->refs, 1) != 1)
 		return;
-	pthread_cond_destroy(&channel->left);
-	rcm_lock_done(&channel->reading);
 	sem_destroy(&channel->own);
 	free(channel->spare);
 	channel->spare = NULL;
 	rcm_roll_retire(&channel->roll, &oldest);
 	if (oldest)
-		channel_free(rcm_container(oldest, struct rcm_channel, roll));
+		free(rcm_container(oldest, struct rcm_channel, roll));
 }
 
 void rcm_channel_unlink_locked(struct rcm_channel *channel, struct rcm_event *event)
@@ -293,7 +285,7 @@ void rcm_channel_leave_locked(struct rcm_channel *channel)
 {
 	rcm_lock_assert_held(&channel->lock);
 	if (channel->users && !--channel->users)
-		pthread_cond_broadcast(&channel->left);
+		rcm_lock_broadcast(&channel->lock, &channel->left);
 }
 
 /* A wait that was told of an event goes to read it, and must not wait there once that is gone with its id. Readable

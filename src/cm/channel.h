@@ -37,7 +37,7 @@ struct rcm_channel {
 	atomic_uint reads;			/* from its bare descriptor so far, and what took back; under reading */
 	struct rcm_lock reading;		/* a reader of a bare descriptor at a time */
 	struct rcm_lock lock;			/* leaf, but for the id table's and the rouse's */
-	pthread_cond_t left;			/* the last of users is gone */
+	struct rcm_condition left;		/* the last of users is gone */
 
 	/* Under lock. */
 	struct rcm_event_list queue RCM_GUARDED_BY(lock);

@@ -32,7 +32,7 @@ void rcm_channel_renew(struct rcm_channel *channel) RCM_UNCHECKED
 {
 	channel->torn = !rcm_lock_renew(&channel->lock);
 	rcm_lock_renew(&channel->reading);
-	pthread_cond_init(&channel->left, NULL);
+	channel->left = (struct rcm_condition)RCM_CONDITION_INIT;
 	sem_init(&channel->own, 0, 0);
 	channel->users = 0;
 	channel->own_awaited = 0;
@@ -53,7 +53,7 @@ bool rcm_id_renew(struct rcm_id *id) RCM_UNCHECKED
 	bool whole = rcm_lock_renew(&id->lock);
 
 	rcm_lock_renew(&id->queues);
-	pthread_cond_init(&id->changed, NULL);
+	id->changed = (struct rcm_condition)RCM_CONDITION_INIT;
 	/* No other thread is here. */
 	memset(id->unacked, 0, sizeof(id->unacked));
 	memset(id->commands, 0, sizeof(id->commands));

@@ -26,7 +26,7 @@ struct rcm_id *rcm_id_alloc(struct rcm_channel *channel, enum rdma_port_space ps
 	atomic_init(&id->entry.refs, 1);
 	rcm_lock_init(&id->lock);
 	rcm_lock_init(&id->queues);
-	id->changed = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
+	id->changed = (struct rcm_condition)RCM_CONDITION_INIT;
 	TAILQ_INIT(&id->undelivered);
 	id->options = (struct rcm_options){ .deadline_ms = RCM_DEADLINE_DEFAULT, .source = RCM_DNS_CONFIGURED };
 	return id;
@@ -62,9 +62,6 @@ void rcm_id_free(struct rcm_id *id) RCM_UNCHECKED
 	rcm_accept_put(id->options.accept);
 	free(id->ep);
 	rcm_channel_put(id->channel);
-	pthread_cond_destroy(&id->changed);
-	rcm_lock_done(&id->queues);
-	rcm_lock_done(&id->lock);
 	free(id);
 }
 
@@ -82,7 +79,7 @@ static void id_count_down(struct rcm_id *id, atomic_uint *count)
 	if (atomic_fetch_sub(count, 1) != 1 || !atomic_load(&id->awaiting))
 		return;
 	rcm_lock_acquire(&id->lock);
-	pthread_cond_broadcast(&id->changed);
+	rcm_lock_broadcast(&id->lock, &id->changed);
 	rcm_lock_release(&id->lock);
 }
 

@@ -91,7 +91,7 @@ struct rcm_id {
 	atomic_uint renewals;
 
 	struct rcm_lock lock;			/* never held over what waits for the network or another process */
-	pthread_cond_t changed;			/* all is acked, no command is under way, no migration */
+	struct rcm_condition changed;		/* all is acked, no command is under way, no migration */
 
 	/* Held over the verbs calls that make, change and end what pub has of queues (qp, srq, the CQs, pd) and over
 	 * each that uses them; before lock. */

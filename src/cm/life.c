@@ -132,7 +132,7 @@ static struct life_end life_begin_end(struct rcm_id *id)
 	id->pub.event = NULL;
 	/* A migration that waits for another is off. */
 	if (id->migrating)
-		pthread_cond_broadcast(&id->changed);
+		rcm_lock_broadcast(&id->lock, &id->changed);
 	rcm_lock_release(&id->lock);
 	return end;
 }

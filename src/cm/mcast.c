@@ -116,7 +116,7 @@ static void mcast_end_wait(struct rcm_id *id)
 	rcm_lock_acquire(&id->lock);
 	LIST_FOREACH(mcast, &id->mcasts, link)
 		mcast->awaited = false;
-	pthread_cond_broadcast(&id->changed);
+	rcm_lock_broadcast(&id->lock, &id->changed);
 	rcm_lock_release(&id->lock);
 }
 
@@ -325,7 +325,7 @@ static void mcast_free_event(struct rcm_event *event)
 	if (mcast && event->process == rcm_fork_generation) {
 		rcm_lock_acquire(&id->lock);
 		if (!--mcast->unacked)
-			pthread_cond_broadcast(&id->changed);
+			rcm_lock_broadcast(&id->lock, &id->changed);
 		rcm_lock_release(&id->lock);
 	}
 	rcm_kernel_event_free(event);

@@ -109,7 +109,7 @@ static void migrate_end(struct rcm_id *id)
 {
 	rcm_lock_acquire(&id->lock);
 	id->migrating = false;
-	pthread_cond_broadcast(&id->changed);
+	rcm_lock_broadcast(&id->lock, &id->changed);
 	rcm_lock_release(&id->lock);
 }
 

@@ -263,7 +263,6 @@ int rcm_services_open(struct rcm_loop *loop, rcm_services_ask_fn *ask, struct rc
 static void services_free(struct rcm_services *services)
 {
 	rcm_services_forget(services);
-	rcm_lock_done(&services->lock);
 	free(services);
 }
 

@@ -112,7 +112,6 @@ static void system_close(struct rcm_dns *dns) RCM_UNCHECKED
 	rcm_services_close(dns->services);
 	rcm_srcaddr_close(dns->srcaddr);
 	rcm_hosts_free(dns->hosts);
-	rcm_lock_done(&dns->lock);
 	free(dns);
 }
 

@@ -18,7 +18,7 @@ TAILQ_HEAD(job_list, rcm_job);
 struct rcm_workers {
 	const struct rcm_workers_limits *limits;
 	struct rcm_lock lock;			/* held for a few instructions, and while a thread is started */
-	pthread_cond_t work;
+	struct rcm_condition work;
 	unsigned refs RCM_GUARDED_BY(lock);	/* the owner's and each thread's */
 	unsigned threads RCM_GUARDED_BY(lock);
 	unsigned busy RCM_GUARDED_BY(lock);	/* threads in a job */
@@ -111,11 +111,8 @@ static void workers_put_locked(struct rcm_workers *workers) RCM_RELEASES(&worker
 	rcm_lock_assert_held(&workers->lock);
 	last = !--workers->refs;
 	rcm_lock_release(&workers->lock);
-	if (!last)
-		return;
-	pthread_cond_destroy(&workers->work);
-	rcm_lock_done(&workers->lock);
-	free(workers);
+	if (last)
+		free(workers);
 }
 
 /* One that comes back from a job that was dropped may be one too many. */
@@ -167,7 +164,7 @@ static int workers_feed_locked(struct rcm_workers *workers) RCM_REQUIRES(&worker
 	while (!ret && workers->waiting > workers_live_locked(workers) - workers->busy &&
 	       workers_live_locked(workers) < workers->limits->at_once)
 		ret = worker_start_locked(workers);
-	pthread_cond_signal(&workers->work);
+	rcm_lock_signal(&workers->lock, &workers->work);
 	return workers_live_locked(workers) ? 0 : ret;
 }
 
@@ -259,7 +256,6 @@ int rcm_workers_open(struct rcm_loop *loop, const struct rcm_workers_limits *lim
 		     struct rcm_workers **ret_workers) RCM_UNCHECKED
 {
 	struct rcm_workers *workers = calloc(1, sizeof(*workers));
-	pthread_condattr_t attr;
 	int ret;
 
 	if (!workers)
@@ -269,10 +265,7 @@ int rcm_workers_open(struct rcm_loop *loop, const struct rcm_workers_limits *lim
 		free(workers);
 		return ret;
 	}
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&workers->work, &attr);
-	pthread_condattr_destroy(&attr);
+	workers->work = (struct rcm_condition)RCM_CONDITION_INIT;
 	rcm_lock_init(&workers->lock);
 	TAILQ_INIT(&workers->queued);
 	TAILQ_INIT(&workers->running);
@@ -309,7 +302,7 @@ void rcm_workers_close(struct rcm_workers *workers)
 		workers->stuck += !job->dropped;
 		job->dropped = true;
 	}
-	pthread_cond_broadcast(&workers->work);
+	rcm_lock_broadcast(&workers->lock, &workers->work);
 	rcm_wake_done(&workers->wake);
 	workers_put_locked(workers);
 	jobs_free(&unused);

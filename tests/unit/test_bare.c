@@ -486,8 +486,7 @@ static struct rcm_id *guest;
 static struct rcm_channel *other;
 static pthread_t mover;
 static atomic_int mover_tid, moved;
-static pthread_mutex_t *held_up_at;
-static _Thread_local bool reads;
+static bool holds_up;
 
 static void *move_guest(void *arg)
 {
@@ -510,24 +509,21 @@ static void await_mover(void)
 		sched_yield();
 }
 
-int __wrap_pthread_mutex_lock(pthread_mutex_t *mutex);
-int __real_pthread_mutex_lock(pthread_mutex_t *mutex);
+int __wrap_rcm_ucma_get_event(const struct rcm_ucma *ucma, struct rcm_ucma_event *ret_event);
+int __real_rcm_ucma_get_event(const struct rcm_ucma *ucma, struct rcm_ucma_event *ret_event);
 
-int __wrap_pthread_mutex_lock(pthread_mutex_t *mutex)
+/* Who has read is held up before it queues the event. */
+int __wrap_rcm_ucma_get_event(const struct rcm_ucma *ucma, struct rcm_ucma_event *ret_event)
 {
-	if (reads && mutex == held_up_at) {
-		reads = false;
+	int ret = __real_rcm_ucma_get_event(ucma, ret_event);
+
+	if (holds_up) {
+		holds_up = false;
+		assert_int_equal(ret, 0);
 		assert_int_equal(pthread_create(&mover, NULL, move_guest, NULL), 0);
 		await_mover();
 	}
-	return __real_pthread_mutex_lock(mutex);
-}
-
-static void hold_up_once_it_has_read(void)
-{
-	rcm_fake_ucma_before_read(NULL);
-	held_up_at = &channel->lock.mutex;
-	reads = true;
+	return ret;
 }
 
 static void test_sync_read_event_of_a_second_id_moves_with_it(void **state)
@@ -540,7 +536,7 @@ static void test_sync_read_event_of_a_second_id_moves_with_it(void **state)
 	assert_int_equal(fcntl(channel->pub.fd, F_SETFL, O_NONBLOCK), 0);
 	assert_int_equal(fcntl(other->pub.fd, F_SETFL, O_NONBLOCK), 0);
 	rcm_fake_ucma_event_of(guest->handle, RDMA_CM_EVENT_ROUTE_ERROR, -EIO);
-	rcm_fake_ucma_before_read(hold_up_once_it_has_read);
+	holds_up = true;
 	assert_int_equal(rcm_channel_get_of(channel, RCM_SYNC_CONNECT, &event), -EAGAIN);
 	pthread_join(mover, NULL);
 	assert_int_equal(rcm_channel_get(other, &event), 0);

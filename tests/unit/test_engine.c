@@ -665,10 +665,10 @@ static atomic_int forker_tid;
 
 static bool is_free(struct rcm_lock *lock)
 {
-	bool was_free = !pthread_mutex_trylock(&lock->mutex);
+	bool was_free = !rcm_mutex_try_lock(&lock->mutex);
 
 	if (was_free)
-		pthread_mutex_unlock(&lock->mutex);
+		rcm_mutex_unlock(&lock->mutex);
 	return was_free;
 }
 

@@ -2,6 +2,7 @@
 /* The fork of a process whose threads hold locks. */
 #include "base/fork.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <sys/wait.h>

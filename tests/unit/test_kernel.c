@@ -3,6 +3,7 @@
 #include "cm/kernel.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <sched.h>
 
 #include "addr/sockaddr.h"

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The mutex with a holder. */
 #include "base/lock.h"
+
+#include <pthread.h>
+
 #include "test.h"
 
 static struct rcm_lock lock = RCM_LOCK_INIT;
-static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+static struct rcm_condition counted = RCM_CONDITION_INIT;
 static int counter;
 
 static void *count_up(void *arg)
@@ -18,7 +21,7 @@ static void *count_up(void *arg)
 	}
 	rcm_lock_acquire(&lock);
 	counter++;
-	pthread_cond_signal(&cond);
+	rcm_lock_signal(&lock, &counted);
 	rcm_lock_release(&lock);
 	return NULL;
 }
@@ -33,7 +36,7 @@ static void test_lock_two_threads_lose_no_count_and_wait_wakes(void **state)
 	assert_int_equal(pthread_create(&b, NULL, count_up, NULL), 0);
 	rcm_lock_acquire(&lock);
 	while (counter < 20002)
-		rcm_lock_wait(&lock, &cond);
+		rcm_lock_wait(&lock, &counted);
 	rcm_lock_assert_held(&lock);
 	rcm_lock_release(&lock);
 	pthread_join(a, NULL);
