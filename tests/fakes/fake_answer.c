@@ -55,11 +55,8 @@ void rcm_fake_answer(uint32_t command, const uint8_t *body, uint16_t room, const
 	int offset = response_offset(command);
 	uint64_t at;
 
-	if (offset < 0) {
-		if (room)
-			rcm_fake_fail("a command without an answer has room for one", command);
+	if (offset < 0)
 		return;
-	}
 	memcpy(&at, body + offset, sizeof(at));
 	if (!at || !room)
 		rcm_fake_fail("a command with an answer has no room for it", command);

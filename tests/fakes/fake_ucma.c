@@ -26,6 +26,8 @@ static void (*_Atomic before_read)(void);
 static int take(struct fake_file *file, const struct rdma_ucm_cmd_hdr *hdr, const uint8_t *body)
 {
 	counts[hdr->cmd]++;
+	if (hdr->out && !rcm_fake_has_answer(hdr->cmd))
+		rcm_fake_fail("a command without an answer has room for one", hdr->cmd);
 	if (hdr->cmd == RDMA_USER_CM_CMD_GET_EVENT)
 		return rcm_fake_kernel_get_event(file, body, hdr->out);
 	last_body_len = hdr->in;

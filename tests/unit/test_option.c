@@ -138,6 +138,76 @@ static void test_option_of_the_kernel_goes_there(void **state)
 	rcm_channel_close(with);
 }
 
+/* A kernel's id that takes the place of another has to be told what that was told. */
+static void test_option_that_the_kernel_took_is_given_to_the_next_kernels_id(void **state)
+{
+	static const struct {
+		int level, name;
+		size_t len;
+		int error;
+		bool again;
+	} cases[] = {
+		{ RDMA_OPTION_ID, 0, 1, 0, true },
+		{ RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, 4, 0, true },
+		{ RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT + 1, 1, 0, false },
+		{ RDMA_OPTION_ID, -1, 1, 0, false },
+		{ RDMA_OPTION_ID, 1, 5, 0, false },
+		{ RDMA_OPTION_ID, 1, 4, EINVAL, false },
+		{ RDMA_OPTION_IB, 1, 4, 0, false },
+	};
+	uint8_t value[] = { 1, 2, 3, 4, 5 };
+	struct rcm_channel *with;
+	struct rcm_id *mine;
+
+	(void)state;
+	rcm_fake_ucma_open_result(0);
+	rcm_fake_ucma_lenient(true);
+	assert_int_equal(rcm_channel_new(&with), 0);
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		unsigned before;
+
+		assert_int_equal(rcm_id_new(with, NULL, RDMA_PS_TCP, IBV_QPT_RC, &mine), 0);
+		if (cases[i].error)
+			rcm_fake_step_error(rcm_fake_ucma_expect(RDMA_USER_CM_CMD_SET_OPTION), cases[i].error);
+		assert_int_equal(rcm_option_set(mine, cases[i].level, cases[i].name, value, cases[i].len), -cases[i].error);
+		before = rcm_fake_ucma_count(RDMA_USER_CM_CMD_SET_OPTION);
+		if (cases[i].again) {
+			struct rcm_fake_step *step = rcm_fake_ucma_expect(RDMA_USER_CM_CMD_SET_OPTION);
+
+			rcm_fake_step_field(step, rdma_ucm_set_option, level, RDMA_OPTION_ID);
+			rcm_fake_step_field(step, rdma_ucm_set_option, optname, (uint32_t)cases[i].name);
+			rcm_fake_step_field(step, rdma_ucm_set_option, optlen, (uint32_t)cases[i].len);
+		}
+		assert_int_equal(rcm_option_replay(mine), 0);
+		assert_int_equal(rcm_fake_ucma_count(RDMA_USER_CM_CMD_SET_OPTION), before + cases[i].again);
+		rcm_id_destroy(mine);
+	}
+	rcm_channel_close(with);
+}
+
+static void test_options_are_given_again_until_the_kernel_refuses_one(void **state)
+{
+	struct rcm_channel *with;
+	struct rcm_id *mine;
+	uint8_t value = 1;
+	unsigned before;
+
+	(void)state;
+	rcm_fake_ucma_open_result(0);
+	rcm_fake_ucma_lenient(true);
+	assert_int_equal(rcm_channel_new(&with), 0);
+	assert_int_equal(rcm_id_new(with, NULL, RDMA_PS_TCP, IBV_QPT_RC, &mine), 0);
+	for (int name = 0; name < 3; name++)
+		assert_int_equal(rcm_option_set(mine, RDMA_OPTION_ID, name, &value, 1), 0);
+	before = rcm_fake_ucma_count(RDMA_USER_CM_CMD_SET_OPTION);
+	rcm_fake_ucma_expect(RDMA_USER_CM_CMD_SET_OPTION);
+	rcm_fake_step_error(rcm_fake_ucma_expect(RDMA_USER_CM_CMD_SET_OPTION), EPERM);
+	assert_int_equal(rcm_option_replay(mine), -EPERM);
+	assert_int_equal(rcm_fake_ucma_count(RDMA_USER_CM_CMD_SET_OPTION), before + 2);
+	rcm_id_destroy(mine);
+	rcm_channel_close(with);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -149,6 +219,8 @@ int main(void)
 		TEST(test_option_of_unknown_level_or_name_is_enosys),
 		TEST(test_option_of_the_kernel_without_kernel_is_enodev),
 		TEST(test_option_of_the_kernel_goes_there),
+		TEST(test_option_that_the_kernel_took_is_given_to_the_next_kernels_id),
+		TEST(test_options_are_given_again_until_the_kernel_refuses_one),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
