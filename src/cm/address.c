@@ -201,7 +201,7 @@ static bool chain_end(struct rcm_id *id, int *ret_timeout_ms)
 
 int rcm_address_resolve_route(struct rcm_id *id, int timeout_ms)
 {
-	struct destination other = { .due = false };
+	struct destination other = { .due = true };
 	union rcm_sockaddr dst;
 	int ret;
 
@@ -209,6 +209,7 @@ int rcm_address_resolve_route(struct rcm_id *id, int timeout_ms)
 		return address_send_route(id, timeout_ms);
 	ret = address_send(id, NULL, &dst, timeout_ms);
 	other.addr = dst;
+	/* Refused: it may be called again. */
 	if (ret)
 		address_swap_destination(id, &other);
 	return ret;

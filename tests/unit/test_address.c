@@ -225,6 +225,38 @@ static void test_route_after_sa_answer_without_address_is_a_route_error(void **s
 	rcm_id_destroy(id);
 }
 
+/* Whoever of the two calls was refused can be called again. */
+static void test_route_after_sa_answer_that_is_refused_leaves_the_answer(void **state)
+{
+	struct rcm_id *id = id_with_sa_destination();
+	struct sockaddr_storage before = id->pub.route.addr.dst_storage;
+
+	(void)state;
+	rcm_fake_step_error(rcm_fake_ucma_expect(RDMA_USER_CM_CMD_RESOLVE_ADDR), ENODEV);
+	assert_int_equal(rcm_address_resolve_route(id, 1200), -ENODEV);
+	assert_memory_equal(&id->pub.route.addr.dst_storage, &before, sizeof(before));
+	assert_true(id->chain.address_due);
+	assert_false(id->chain.under_way);
+	assert_int_equal(rcm_address_resolve_route(id, 1300), 0);
+	assert_int_equal(rcm_world_last(rdma_ucm_resolve_addr).timeout_ms, 1300);
+	rcm_id_destroy(id);
+}
+
+static void test_address_refused_leaves_the_route_that_is_under_way(void **state)
+{
+	struct rcm_id *id = id_with_sa_destination();
+	unsigned routes = rcm_fake_ucma_count(RDMA_USER_CM_CMD_RESOLVE_ROUTE);
+
+	(void)state;
+	assert_int_equal(rcm_address_resolve_route(id, 1200), 0);
+	rcm_fake_step_error(rcm_fake_ucma_expect(RDMA_USER_CM_CMD_RESOLVE_ADDR), EINVAL);
+	assert_int_equal(resolve(id), -EINVAL);
+	rcm_fake_ucma_event_of(id->handle, RDMA_CM_EVENT_ADDR_RESOLVED, 0);
+	rcm_world_expect_quiet();
+	assert_int_equal(rcm_fake_ucma_count(RDMA_USER_CM_CMD_RESOLVE_ROUTE), routes + 1);
+	rcm_id_destroy(id);
+}
+
 static void test_address_of_the_callers_own_choice_replaces_sa_answer(void **state)
 {
 	struct rcm_id *id = id_with_sa_destination();
@@ -372,6 +404,8 @@ int main(void)
 		T(test_route_whose_paths_cannot_be_read_is_an_error_event),
 		T(test_route_after_sa_answer_resolves_the_address_first),
 		T(test_route_after_sa_answer_without_address_is_a_route_error),
+		T(test_route_after_sa_answer_that_is_refused_leaves_the_answer),
+		T(test_address_refused_leaves_the_route_that_is_under_way),
 		T(test_address_of_the_callers_own_choice_replaces_sa_answer),
 		T(test_address_in_another_partition_gets_a_kernels_id_bound_there),
 		T(test_address_in_another_partition_keeps_the_options),
