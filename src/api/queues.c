@@ -24,7 +24,7 @@ int rdma_create_qp(struct rdma_cm_id *id, struct ibv_pd *pd, struct ibv_qp_init_
 	if (!door.id || !qp_init_attr)
 		goto out;
 	memcpy(&ex, qp_init_attr, sizeof(*qp_init_attr));
-	ex.comp_mask = pd ? IBV_QP_INIT_ATTR_PD : 0;
+	ex.comp_mask = IBV_QP_INIT_ATTR_PD;
 	ret = rcm_queues_create_qp(door.id, &ex);
 	if (!ret)
 		memcpy(qp_init_attr, &ex, sizeof(*qp_init_attr));
