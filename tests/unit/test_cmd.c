@@ -502,6 +502,143 @@ static void test_open_error_is_passed_on(void **state)
 	rcm_ucma_close(&other);
 }
 
+/* A kernel that writes nothing. */
+static void test_answer_that_the_kernel_leaves_alone_is_zeros(void **state)
+{
+	static const uint32_t commands[] = {
+		RDMA_USER_CM_CMD_CREATE_ID, RDMA_USER_CM_CMD_DESTROY_ID, RDMA_USER_CM_CMD_LEAVE_MCAST,
+		RDMA_USER_CM_CMD_MIGRATE_ID, RDMA_USER_CM_CMD_QUERY, RDMA_USER_CM_CMD_QUERY, RDMA_USER_CM_CMD_QUERY,
+		RDMA_USER_CM_CMD_INIT_QP_ATTR, RDMA_USER_CM_CMD_JOIN_MCAST,
+	};
+	static const uint8_t zeros[sizeof(struct sockaddr_storage)];
+	const struct sockaddr_in group = ipv4("239.0.0.1", 0);
+	uint32_t numbers[7] = { 9, 9, 9, 9, 9, 9, 9 };
+	struct ibv_path_data paths[RCM_UCMA_PATHS_MAX];
+	struct rcm_ucma_addr addr;
+	struct ibv_qp_attr attr;
+	uint8_t records[1][176];
+	int mask = 9;
+
+	(void)state;
+	memset(&addr, 0xff, sizeof(addr));
+	for (unsigned i = 0; i < sizeof(commands) / sizeof(*commands); i++)
+		rcm_fake_step_answer(rcm_fake_ucma_expect(commands[i]), "", 0);
+	assert_int_equal(rcm_ucma_create_id(&ucma, 1, RDMA_PS_TCP, IBV_QPT_RC, &numbers[0]), 0);
+	assert_int_equal(rcm_ucma_destroy_id(&ucma, 1, &numbers[1]), 0);
+	assert_int_equal(rcm_ucma_leave_mcast(&ucma, 1, &numbers[2]), 0);
+	assert_int_equal(rcm_ucma_migrate_id(&ucma, 1, 1, &numbers[3]), 0);
+	assert_int_equal(rcm_ucma_query_path(&ucma, 1, paths, &numbers[4]), 0);
+	assert_int_equal(rcm_ucma_query_ib_service(&ucma, 1, records, 1, &numbers[5], &numbers[6]), 0);
+	assert_int_equal(rcm_ucma_query_gid(&ucma, 1, &addr), 0);
+	assert_true(addr.device_index == -1 && !addr.node_guid && !addr.port && !addr.pkey);
+	assert_memory_equal(&addr.src, zeros, sizeof(addr.src));
+	assert_memory_equal(&addr.dst, zeros, sizeof(addr.dst));
+	assert_int_equal(rcm_ucma_init_qp_attr(&ucma, 1, IBV_QPS_INIT, &attr, &mask), 0);
+	assert_int_equal(mask, 0);
+	for (unsigned i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
+		assert_int_equal(numbers[i], 0);
+	assert_int_equal(rcm_ucma_join_mcast(&ucma, 1, 1, (const struct sockaddr *)&group, sizeof(group), 0, &numbers[0]), 0);
+	assert_int_equal(numbers[0], 0);
+}
+
+static void test_refused_command_leaves_what_it_would_have_told(void **state)
+{
+	static const uint32_t commands[] = {
+		RDMA_USER_CM_CMD_DESTROY_ID, RDMA_USER_CM_CMD_LEAVE_MCAST, RDMA_USER_CM_CMD_MIGRATE_ID,
+		RDMA_USER_CM_CMD_QUERY, RDMA_USER_CM_CMD_QUERY, RDMA_USER_CM_CMD_INIT_QP_ATTR, RDMA_USER_CM_CMD_JOIN_MCAST,
+	};
+	const struct sockaddr_in group = ipv4("239.0.0.1", 0);
+	struct rcm_ucma_addr addr = { .port = 9 };
+	struct ibv_path_data paths[RCM_UCMA_PATHS_MAX];
+	struct ibv_qp_attr attr = { .port_num = 9 };
+	uint32_t number = 9;
+	int mask = 9;
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(commands) / sizeof(*commands); i++)
+		rcm_fake_step_error(rcm_fake_ucma_expect(commands[i]), ENODEV);
+	assert_int_equal(rcm_ucma_destroy_id(&ucma, 1, &number), -ENODEV);
+	assert_int_equal(rcm_ucma_leave_mcast(&ucma, 1, &number), -ENODEV);
+	assert_int_equal(rcm_ucma_migrate_id(&ucma, 1, 1, &number), -ENODEV);
+	assert_int_equal(rcm_ucma_query_path(&ucma, 1, paths, &number), -ENODEV);
+	assert_int_equal(rcm_ucma_query_addr(&ucma, 1, &addr), -ENODEV);
+	assert_int_equal(rcm_ucma_init_qp_attr(&ucma, 1, IBV_QPS_INIT, &attr, &mask), -ENODEV);
+	assert_int_equal(rcm_ucma_join_mcast(&ucma, 1, 1, (const struct sockaddr *)&group, sizeof(group), 0, &number), -ENODEV);
+	assert_true(number == 9 && mask == 9 && addr.port == 9 && attr.port_num == 9);
+}
+
+/* Its length without its place, and its place without a length, are none. */
+static void test_private_data_without_place_or_length_is_none(void **state)
+{
+	static const struct { const void *data; uint8_t len; } cases[] = { { NULL, 5 }, { "data", 0 } };
+	static const uint8_t none[256];
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		const struct rdma_conn_param param = { .private_data = cases[i].data, .private_data_len = cases[i].len };
+		struct rcm_fake_step *step = rcm_fake_ucma_expect(RDMA_USER_CM_CMD_ACCEPT);
+
+		rcm_fake_step_bytes(step, offsetof(struct rdma_ucm_accept, conn_param.private_data), none, sizeof(none));
+		rcm_fake_step_field(step, rdma_ucm_accept, conn_param.private_data_len, 0);
+		rcm_fake_step_field(step, rdma_ucm_accept, ece.vendor_id, 3);
+		rcm_fake_step_field(step, rdma_ucm_accept, ece.attr_mod, 4);
+		assert_int_equal(rcm_ucma_accept(&ucma, 1, 2, &param, (struct rcm_ucma_ece){ 3, 4 }), 0);
+		step = rcm_fake_ucma_expect(RDMA_USER_CM_CMD_REJECT);
+		rcm_fake_step_bytes(step, offsetof(struct rdma_ucm_reject, private_data), none, sizeof(none));
+		rcm_fake_step_field(step, rdma_ucm_reject, private_data_len, 0);
+		assert_int_equal(rcm_ucma_reject(&ucma, 1, 28, cases[i].data, cases[i].len), 0);
+	}
+}
+
+/* A header, and a body behind it of the size that the header says. */
+static void test_bodies_are_as_long_as_the_kernels(void **state)
+{
+	const struct sockaddr_in sin = ipv4("192.0.2.1", 1);
+	const struct sockaddr *sa = (const struct sockaddr *)&sin;
+	uint8_t body[1024];
+
+	(void)state;
+	rcm_fake_ucma_lenient(true);
+	rcm_ucma_bind(&ucma, 1, sa, sizeof(sin));
+	assert_int_equal(rcm_fake_ucma_last_body(body, sizeof(body)), sizeof(struct rdma_ucm_bind));
+	rcm_ucma_resolve_addr(&ucma, 1, NULL, 0, sa, sizeof(sin), 1);
+	assert_int_equal(rcm_fake_ucma_last_body(body, sizeof(body)), sizeof(struct rdma_ucm_resolve_addr));
+	rcm_ucma_listen(&ucma, 1, 1);
+	assert_int_equal(rcm_fake_ucma_last_body(body, sizeof(body)), sizeof(struct rdma_ucm_listen));
+}
+
+static void test_query_ib_service_of_more_room_than_there_is_asks_for_less(void **state)
+{
+	uint8_t (*records)[176] = calloc(RCM_UCMA_SERVICES_MAX + 1, sizeof(*records));
+	const struct rcm_ucm_query_ib_service_resp answer = { .num_service_recs = RCM_UCMA_SERVICES_MAX + 1 };
+	uint32_t count, total;
+
+	(void)state;
+	assert_non_null(records);
+	for (uint32_t room = RCM_UCMA_SERVICES_MAX - 1; room <= RCM_UCMA_SERVICES_MAX + 1; room++) {
+		rcm_fake_step_answer(rcm_fake_ucma_expect(RDMA_USER_CM_CMD_QUERY), &answer, sizeof(answer));
+		assert_int_equal(rcm_ucma_query_ib_service(&ucma, 6, records, room, &count, &total), 0);
+		assert_int_equal(count, room > RCM_UCMA_SERVICES_MAX ? RCM_UCMA_SERVICES_MAX : room);
+		assert_int_equal(total, RCM_UCMA_SERVICES_MAX + 1);
+	}
+	free(records);
+}
+
+static void test_query_of_addresses_tells_both(void **state)
+{
+	const struct sockaddr_in src = ipv4("192.0.2.1", 1), dst = ipv4("192.0.2.2", 2);
+	struct rdma_ucm_query_addr_resp answer = { .node_guid = 1 };
+	struct rcm_ucma_addr addr;
+
+	(void)state;
+	memcpy(&answer.src_addr, &src, sizeof(src));
+	memcpy(&answer.dst_addr, &dst, sizeof(dst));
+	rcm_fake_step_answer(rcm_fake_ucma_expect(RDMA_USER_CM_CMD_QUERY), &answer, sizeof(answer));
+	assert_int_equal(rcm_ucma_query_gid(&ucma, 1, &addr), 0);
+	assert_memory_equal(&addr.src, &src, sizeof(src));
+	assert_memory_equal(&addr.dst, &dst, sizeof(dst));
+}
+
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, start, end)
@@ -536,6 +673,12 @@ int main(void)
 		T(test_name_of_a_service_that_is_too_long_is_refused_before_kernel),
 		T(test_address_of_another_size_than_any_is_refused_before_kernel),
 		T(test_closed_one_takes_no_command_and_may_be_closed_again),
+		T(test_answer_that_the_kernel_leaves_alone_is_zeros),
+		T(test_refused_command_leaves_what_it_would_have_told),
+		T(test_private_data_without_place_or_length_is_none),
+		T(test_bodies_are_as_long_as_the_kernels),
+		T(test_query_ib_service_of_more_room_than_there_is_asks_for_less),
+		T(test_query_of_addresses_tells_both),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -210,6 +210,19 @@ static void test_sync_id_with_o_nonblock_gets_the_event_later(void **state)
 	rcm_event_ack(event);
 }
 
+/* Whoever takes it next finds none that is acked already. */
+static void test_sync_call_that_ends_without_an_event_leaves_none_of_the_call_before(void **state)
+{
+	(void)state;
+	write_as(RDMA_CM_EVENT_ESTABLISHED, 0);
+	assert_int_equal(rcm_sync_complete(id, RCM_SYNC_CONNECT), 0);
+	assert_int_equal(atomic_load(&id->unacked[0]), 1);
+	assert_int_equal(fcntl(id->pub.channel->fd, F_SETFL, O_NONBLOCK), 0);
+	assert_int_equal(rcm_sync_complete(id, RCM_SYNC_DISCONNECT), -EAGAIN);
+	assert_null(id->pub.event);
+	assert_int_equal(atomic_load(&id->unacked[0]), 0);
+}
+
 static void test_sync_of_an_asynchronous_id_waits_for_nothing(void **state)
 {
 	struct rcm_channel *channel;
@@ -331,6 +344,7 @@ int main(void)
 		TEST(test_sync_call_ends_on_every_event_that_can_end_it),
 		TEST(test_sync_route_does_not_end_with_the_address_of_an_earlier_call),
 		TEST(test_sync_id_with_o_nonblock_gets_the_event_later),
+		TEST(test_sync_call_that_ends_without_an_event_leaves_none_of_the_call_before),
 		TEST(test_sync_of_an_asynchronous_id_waits_for_nothing),
 		TEST(test_sync_id_gives_up_the_lookup_of_its_asynchronous_time),
 		TEST(test_sync_id_gives_up_the_outcome_queued_in_its_asynchronous_time),
