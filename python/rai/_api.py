@@ -40,7 +40,9 @@ def stats() -> Stats:
     return Stats(*(getattr(raw, name) for name, *_ in c.Stats._fields_))
 
 
-def _encode(what: str, text: str) -> bytes:
+def _encode(what: str, text: object) -> bytes:
+    if not isinstance(text, str):
+        raise TypeError(f"{what} is a str, not {type(text).__name__}: {text!r}")
     raw = text.encode("utf-8", "surrogateescape")
     if b"\0" in raw:
         raise ValueError(f"{what} has a NUL in it: {text!r}")
@@ -48,8 +50,9 @@ def _encode(what: str, text: str) -> bytes:
 
 
 def _service(service: Union[str, int], bits: int) -> bytes:
-    text = service if isinstance(service, str) else str(unsigned("service", service, bits))
-    return _encode("service", text)
+    if not isinstance(service, str) and hasattr(service, "__index__"):
+        service = str(unsigned("service", service, bits))
+    return _encode("service", service)
 
 
 # ---- Names ----
@@ -77,6 +80,8 @@ async def resolve(
     Raises NotFoundError, ResolveTimeoutError (a TimeoutError), or another Error. A task that is cancelled gives the
     resolution up.
     """
+    if node is None and service is None:
+        raise ValueError("node and service are both None")
     hints = c.AddrInfo(ai_family=family, ai_port_space=c.RDMA_PS_UDP if datagram else c.RDMA_PS_TCP)
     hints.ai_flags = (c.RAI_PASSIVE if passive else 0) | (c.RAI_NUMERICHOST if numeric else 0)
     hints.ai_flags |= c.RAI_FAMILY if family else 0
@@ -256,18 +261,18 @@ class Publication:
         linger: float = 2.0,
         channel: Optional[Channel] = None,
     ) -> None:
+        data = bytes(memoryview(data))
         if len(data) > 64 or (preference and len(data) > 15 and data[15]):
             raise ValueError("data has 64 bytes at most, of which the 16th is the preference")
-        if lease > _LEASE_MAX:
+        if unsigned("lease", lease, 32) > _LEASE_MAX:
             raise ValueError(f"lease is {_LEASE_MAX} seconds at most: {lease}")
         if name is None and not id:
             raise ValueError("a service has a name or an id")
+        self._name = None if name is None else _encode("name", name)
         if name is not None and (not name or _NUMBER.fullmatch(name)):
             raise ValueError(f"name is empty or a number, which clients would take for a service id: {name!r}")
-        self._name = None if name is None else _encode("name", name)
         self._service = c.Service(
-            name=self._name, id=unsigned("id", id, 64), pkey=unsigned("pkey", pkey, 16),
-            lease_s=unsigned("lease", lease, 32),
+            name=self._name, id=unsigned("id", id, 64), pkey=unsigned("pkey", pkey, 16), lease_s=lease
         )
         self._service.data[: len(data)] = data
         if preference:

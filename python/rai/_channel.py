@@ -11,6 +11,7 @@ import weakref
 from ctypes import POINTER, byref, c_uint32, c_void_p
 from dataclasses import dataclass
 from ipaddress import IPv6Address
+from numbers import Real
 from typing import Any, Callable, Optional
 
 from . import _library as c
@@ -81,9 +82,13 @@ class Id:
         self.set_option(option, byref(c_uint32(number)), 4)
 
     def set_timeout(self, timeout: Optional[float]) -> None:
-        """Seconds; None: as the library is set up; infinite: none."""
+        """Seconds, of which a millisecond is the least; None: as the library is set up; infinite: none."""
         if timeout is None:
             return
+        if not isinstance(timeout, Real):
+            raise TypeError(f"timeout is a number of seconds, not {type(timeout).__name__}: {timeout!r}")
+        if timeout != timeout:
+            raise ValueError("timeout is a number of seconds, not NaN")
         ms = _FOREVER_MS if timeout == float("inf") else round(max(1, min(timeout * 1000, 0xFFFFFFFE)))
         self.set_number(c.OPTION_DEADLINE_MS, ms)
 

@@ -28,6 +28,8 @@ class Port:
 
 def read_gid(gid: Gid) -> ipaddress.IPv6Address:
     """ValueError: it is none."""
+    if not isinstance(gid, (str, bytes, ipaddress.IPv6Address)):
+        raise TypeError(f"a GID is a str or an IPv6Address, not {type(gid).__name__}: {gid!r}")
     return gid if isinstance(gid, ipaddress.IPv6Address) else ipaddress.IPv6Address(gid)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno as _errno
 import ipaddress
+import operator
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Optional, Union
@@ -53,6 +54,10 @@ def error_of(number: int, text: str, code: int = 0) -> Error:
 
 def unsigned(what: str, value: int, bits: int) -> int:
     """The number, where it has no more bits: ctypes would take the lowest and say nothing."""
+    try:
+        value = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{what} is an int, not {type(value).__name__}: {value!r}") from None
     if not 0 <= value < 1 << bits:
         raise ValueError(f"{what} is a number from 0 to {(1 << bits) - 1}: {value}")
     return value

@@ -155,6 +155,35 @@ class Local(unittest.IsolatedAsyncioTestCase):
         with self.assertRaises(ValueError):
             await rai.list_services(pkey=-1)
 
+    async def test_arguments_of_another_type_are_told_as_such(self):
+        for wrong, why in (
+            ({"node": b"a"}, "^node is a str, not bytes: b'a'$"), ({"node": 5}, "^node is a str, not int"),
+            ({"node": "192.0.2.1", "service": b"80"}, "^service is a str, not bytes"),
+            ({"node": "192.0.2.1", "service": 80.0}, "^service is a str, not float: 80.0$"),
+            ({"node": "192.0.2.1", "timeout": "1"}, "^timeout is a number of seconds, not str: '1'$"),
+        ):
+            with self.assertRaisesRegex(TypeError, why):
+                await rai.resolve(**wrong)
+        for wrong, why in (
+            ({"name": 5}, "^name is a str, not int"), ({"id": "x"}, "^id is an int, not str: 'x'$"),
+            ({"gid": 5}, "^a GID is a str or an IPv6Address, not int: 5$"), ({"pkey": 1.5}, "^pkey is an int"),
+        ):
+            with self.assertRaisesRegex(TypeError, why):
+                await rai.list_services(**wrong)
+        for wrong in ({"name": b"a"}, {"name": "a", "lease": "5"}, {"name": "a", "data": "abc"}, {"name": "a", "id": 1.0}):
+            with self.assertRaises(TypeError):
+                rai.publish(**wrong)
+
+    async def test_resolve_of_nothing_is_refused(self):
+        with self.assertRaisesRegex(ValueError, "both None"):
+            await rai.resolve(None)
+
+    async def test_timeout_that_is_no_number_is_refused_and_what_is_over_is_a_millisecond(self):
+        with self.assertRaisesRegex(ValueError, "NaN"):
+            await rai.resolve("192.0.2.1", timeout=float("nan"))
+        for timeout in (0, -1, float("-inf"), True):
+            self.assertEqual(len(await rai.resolve("192.0.2.1", timeout=timeout)), 1)
+
     async def test_what_cannot_be_published_says_what_is_wrong(self):
         for wrong, why in (
             ({"name": ""}, "number"), ({"name": "7"}, "number"), ({"name": "0x1F", "id": 1}, "number"),
