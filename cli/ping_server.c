@@ -3,13 +3,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <netdb.h>
 #include <poll.h>
 #include <rdma/rai.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "ask.h"
 #include "cli.h"
 #include "ping.h"
 #include "wire.h"
@@ -175,12 +175,25 @@ static const struct rdma_addrinfo *choose(const struct rdma_addrinfo *list, bool
 	return list;
 }
 
-static int server_listen(struct server *server, const char **ret_step)
+/* Where to listen: 0; -ECANCELED: a signal came; other -errno, and answer->text says why where that is known. */
+static int server_resolve(const struct cli_ping *ping, struct cli_answer *answer, const char **ret_step)
 {
-	struct rdma_addrinfo hints = { .ai_flags = RAI_PASSIVE, .ai_port_space = RDMA_PS_TCP }, *list = NULL;
-	const struct cli_ping *ping = server->ping;
-	const struct rdma_addrinfo *info;
-	int rc;
+	const struct cli_question question = {
+		.node = ping->node, .service = ping->service, .places = 1,
+		.hints = { .ai_flags = RAI_PASSIVE, .ai_port_space = RDMA_PS_TCP },
+		.deadline_ms = &ping->timeout_ms, .stop = ping->signals,
+	};
+	int rc = cli_ask(&question, answer, ret_step);
+
+	if (rc < 0)
+		return rc;
+	*ret_step = "resolve";
+	return answer->list ? 0 : answer->status;
+}
+
+static int server_listen(struct server *server, const struct rdma_addrinfo *list, const char **ret_step)
+{
+	const struct rdma_addrinfo *info = choose(list, !server->ping->node);
 
 	*ret_step = "opening an event channel";
 	server->channel = rdma_create_event_channel();
@@ -189,29 +202,23 @@ static int server_listen(struct server *server, const char **ret_step)
 	*ret_step = "making an id";
 	if (rdma_create_id(server->channel, &server->listener, NULL, RDMA_PS_TCP))
 		return -errno;
-	rc = rdma_getaddrinfo(ping->node, ping->service, &hints, &list);
-	*ret_step = ping->node && rc != EAI_SERVICE ? ping->node : ping->service;
-	if (rc == EAI_NONAME || rc == EAI_NODATA || rc == EAI_SERVICE)
-		return -ENOENT;
-	if (rc)
-		return rc == EAI_AGAIN || !errno ? -EAGAIN : -errno;
 	*ret_step = "listening";
-	info = choose(list, !ping->node);
-	rc = rdma_bind_addr(server->listener, info->ai_src_addr) || rdma_listen(server->listener, 16) ? -errno : 0;
-	rdma_freeaddrinfo(list);
-	return rc;
+	return rdma_bind_addr(server->listener, info->ai_src_addr) || rdma_listen(server->listener, 16) ? -errno : 0;
 }
 
 int cli_ping_server(const struct cli_ping *ping)
 {
 	struct server *server = calloc(1, sizeof(*server));
+	struct cli_answer answer = { 0 };
 	const char *step = "beginning";
 	int rc = -ENOMEM;
 
 	if (!server)
 		goto out;
 	server->ping = ping;
-	rc = server_listen(server, &step);
+	rc = server_resolve(ping, &answer, &step);
+	if (rc == 0)
+		rc = server_listen(server, answer.list, &step);
 	if (rc < 0)
 		goto out;
 	printf("listening at port %u\n", be16toh(rdma_get_src_port(server->listener)));
@@ -229,9 +236,11 @@ out:
 	if (server)
 		rdma_destroy_event_channel(server->channel);
 	free(server);
-	if (rc == -ENOENT)
-		return cli_fail(step, step == ping->node ? "no such host, or none with an address" : "no such service",
-				CLI_NOT_FOUND);
+	cli_answers_free(&answer, 1);
+	if (rc == -ECANCELED)
+		return CLI_FOUND;
+	if (rc < 0 && answer.text[0])
+		return cli_fail(step, answer.text, rc == -ENOENT || rc == -ENODATA ? CLI_NOT_FOUND : CLI_FAILED);
 	/* The second is the kernel's word for it where one of the two addresses is the wildcard. */
 	if (rc == -EADDRINUSE || (rc == -EADDRNOTAVAIL && !ping->node))
 		return cli_fail(step, "somebody listens at that port already", CLI_FAILED);
