@@ -9,6 +9,7 @@
 #include <jansson.h>
 #include <locale.h>
 #include <net/if.h>
+#include <netdb.h>
 #include <rdma/rai.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -194,9 +195,11 @@ static void print_result(const struct explain *e, unsigned number, bool last, co
 	cli_branch_print(stdout, cli_screen_width(stdout), 1, true, last, text);
 }
 
-static const char *advice(const struct explain *e, int status)
+static const char *advice(const struct explain *e, const struct cli_answer *answer)
 {
-	switch (-status) {
+	if (!e->sa && (int)answer->code == EAI_SERVICE)
+		return "give the port's number; /etc/services has the names of ports";
+	switch (-answer->status) {
 	case ENOENT:
 		if (e->srv)
 			return "look at the spelling of service and domain; dig SRV NAME shows what the zone has";
@@ -230,7 +233,7 @@ static void print_failure(const struct explain *e, const struct cli_answer *answ
 	snprintf(text, sizeof(text), "%s%sfailed: %s (-%s)", answer->port ? answer->port : "", answer->port ? ": " : "",
 		 answer->text, cli_errno_word(answer->status));
 	cli_branch_print(stdout, width, 0, false, last, text);
-	snprintf(text, sizeof(text), "what to do: %s", advice(e, answer->status));
+	snprintf(text, sizeof(text), "what to do: %s", advice(e, answer));
 	cli_branch_print(stdout, width, 1, last, true, text);
 }
 
@@ -299,7 +302,7 @@ static int print_json(const struct explain *e, const struct cli_answer *answers,
 		if (!answers[i].list)
 			json_array_append_new(failures, json_pack("{s:s?, s:s, s:i, s:s, s:s}", "via", answers[i].port,
 					      "status", cli_errno_word(answers[i].status), "errno", -answers[i].status,
-					      "text", answers[i].text, "advice", advice(e, answers[i].status)));
+					      "text", answers[i].text, "advice", advice(e, &answers[i])));
 	json = json_pack("{s:i, s:s?, s:s?, s:b, s:b, s:I, s:o, s:o, s:o}", "version", CLI_JSON_VERSION, "node",
 			 e->node, "service", e->sa ? e->sa : e->service, "sa", e->sa != NULL, "srv", (int)e->srv,
 			 "time_us", (json_int_t)e->took_us, "steps", cli_steps_json(e->steps),
