@@ -260,6 +260,7 @@ static struct item *item_read(struct course *course, char *line)
 {
 	char *left, *node = strtok_r(line, " \t\r", &left), *service = strtok_r(NULL, " \t\r", &left);
 	const char *why = NULL;
+	char hint[CLI_NODE_WHY];
 	struct item *item;
 
 	if (!node || *node == '#')
@@ -270,6 +271,8 @@ static struct item *item_read(struct course *course, char *line)
 		why = "longer than 253 bytes";
 	else if (!cli_is_word(node) || (service && !cli_is_word(service)))
 		why = "not UTF-8, or a control character in it";
+	else if (!course->bulk->sa && !cli_is_node(node, "", hint, sizeof(hint)))
+		why = hint;
 	if (why) {
 		cli_tally_wipe(&course->tally);
 		fprintf(stderr, "rai resolve: line %u: %s\n", course->lines.number, why);

@@ -5,10 +5,12 @@
 #include <limits.h>
 #include <math.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
+#include "cli.h"
 #include "out.h"
 
 #define SECONDS_MAX (UINT32_MAX / 1000)
@@ -76,22 +78,34 @@ uint32_t cli_read_duration(struct argp_state *state, const char *arg)
 	return (uint32_t)ms;
 }
 
+bool cli_is_node(const char *node, const char *before, char *why, size_t size)
+{
+	const char *colon = strrchr(node, ':'), *end = *node == '[' ? strrchr(node, ']') : NULL;
+
+	if (strstr(node, "://"))
+		snprintf(why, size, "NODE is a host name or an address, not a URL: '%s'", node);
+	else if (end && end[1] == 0)
+		snprintf(why, size, "an address stands without brackets: %s%.*s", before, (int)(end - node) - 1,
+			 node + 1);
+	else if (end && end + 1 == colon)
+		snprintf(why, size, "a port goes after a blank: %s%.*s %s", before, (int)(end - node) - 1, node + 1,
+			 colon + 1);
+	else if (colon && colon == strchr(node, ':') && colon > node && colon[1])
+		snprintf(why, size, "a port goes after a blank: %s%.*s %s", before, (int)(colon - node), node,
+			 colon + 1);
+	else
+		return true;
+	return false;
+}
+
 const char *cli_read_node(struct argp_state *state, const char *arg, size_t max)
 {
-	const char *colon = strrchr(arg, ':'), *end = strrchr(arg, ']');
+	char before[CLI_NAME_MAX + 1], why[CLI_NODE_WHY];
 
 	cli_read_word(state, "NODE", arg, max);
-	if (strstr(arg, "://"))
-		argp_error(state, "NODE is a host name or an address, not a URL: '%s'", arg);
-	if (*arg == '[' && end && end[1] == 0)
-		argp_error(state, "an address stands without brackets: %s %.*s", state->name, (int)(end - arg) - 1,
-			   arg + 1);
-	if (*arg == '[' && end && end + 1 == colon)
-		argp_error(state, "a port goes after a blank: %s %.*s %s", state->name, (int)(end - arg) - 1, arg + 1,
-			   colon + 1);
-	if (colon && colon == strchr(arg, ':') && colon > arg && colon[1])
-		argp_error(state, "a port goes after a blank: %s %.*s %s", state->name, (int)(colon - arg), arg,
-			   colon + 1);
+	snprintf(before, sizeof(before), "%s ", state->name);
+	if (!cli_is_node(arg, before, why, sizeof(why)))
+		argp_error(state, "%s", why);
 	return arg;
 }
 

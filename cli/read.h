@@ -23,7 +23,12 @@ bool cli_is_duration(const char *text);	/* cli_read_duration() takes it */
 /* Milliseconds of "5", "0.5", "5s" or "500ms"; rounded up, so that only 0 is 0. */
 uint32_t cli_read_duration(struct argp_state *state, const char *arg);
 
-/* A host name or address; "a:1", "[::1]" and "http://a" get a hint. */
+/* Whether it may be a host name or address: "a:1", "[::1]" and "http://a" are not, and why says so with what to write
+ * instead, behind the word of the command that stands before it. */
+enum { CLI_NODE_WHY = 400 };
+bool cli_is_node(const char *node, const char *before, char *why, size_t size);
+
+/* A host name or address. */
 const char *cli_read_node(struct argp_state *state, const char *arg, size_t max);
 
 /* A port number or the name of a service. */
