@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* rai lab: RDMA without hardware. Hands over to the script that is installed for it. */
+#include <argp.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdbool.h>
@@ -36,7 +37,10 @@ int cli_lab(int argc, char **argv)
 	const char *folder = getenv("RAI_LAB_DIR");
 	char path[PATH_MAX + sizeof("/scripts/lab")];
 
-	(void)argc;
+	if (argc == 2 && (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0)) {
+		puts(argp_program_version);
+		return CLI_FOUND;
+	}
 	if (folder && folder[0]) {
 		if (snprintf(path, sizeof(path), "%s/lab", folder) >= (int)sizeof(path)) {
 			fputs("rai lab: the name in RAI_LAB_DIR is too long\n", stderr);

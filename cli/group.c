@@ -71,6 +71,10 @@ static void choice_read(struct argp_state *state, struct choice *choice, const c
 		cli_help(state);
 	choice->first = choice->help ? state->next : state->next - 1;
 	choice->command = command_read(state, choice->group, state->argv[choice->first]);
+	if (choice->help && !choice->command->group && choice->first + 1 < state->argc &&
+	    !asks_for_help(state->argv[choice->first + 1]))
+		argp_error(state, "help takes the name of a command, and nothing behind it: '%s'",
+			   state->argv[choice->first + 1]);
 	state->next = state->argc;	/* the rest is the command's */
 }
 
@@ -146,7 +150,8 @@ int cli_group_run(const struct cli_group *group, int argc, char **argv)
 	argv[0] = name;
 	/* "help service add" is "service help add". */
 	if (choice.help && command->group)
-		return cli_group_run(command->group, 3, (char *[]) { name, help, argc > 1 ? argv[1] : help, NULL });
+		return cli_group_run(command->group, argc > 2 ? 4 : 3, (char *[]) {
+			name, help, argc > 1 ? argv[1] : help, argc > 2 ? argv[2] : NULL, NULL });
 	if (choice.help)
 		return command->run(2, (char *[]) { name, option, NULL });
 	return command->run ? command->run(argc, argv) : cli_group_run(command->group, argc, argv);
