@@ -207,13 +207,31 @@ static void fds_fork_parent(void) RCM_UNCHECKED
 	rcm_lock_release(&lock);
 }
 
+/* Whether one that is told from any other isn't what it was: then the program has closed descriptors that weren't its
+ * own, though nobody has found that yet. */
+static bool fds_any_is_lost(void) RCM_UNCHECKED
+{
+	struct rcm_file now;
+
+	for (unsigned fd = 0; fd < count; fd++) {
+		if (!owns[fd].own || !owns[fd].file.typed)
+			continue;
+		now = rcm_file_look_at((int)fd);
+		if (!now.open || !file_is_same(&owns[fd].file, &now))
+			return true;
+	}
+	return false;
+}
+
 /* By the numbers that are still the library's: a program may have closed all, and opened others, before the fork. */
 static void fds_fork_child(void) RCM_UNCHECKED
 {
+	bool any_is_lost = fds_any_is_lost();
+
 	for (unsigned fd = 0; fd < count; fd++) {
 		struct rcm_file now = owns[fd].own ? rcm_file_look_at((int)fd) : (struct rcm_file){ 0 };
 
-		if (now.open && file_is_same(&owns[fd].file, &now))
+		if (now.open && file_is_same(&owns[fd].file, &now) && (now.typed || !any_is_lost))
 			close((int)fd);
 		owns[fd].own = false;
 	}

@@ -134,6 +134,29 @@ static int open_zero(void)
 	return open("/dev/zero", O_RDWR | O_CLOEXEC);
 }
 
+/* Before anybody has found that the program closed them. */
+static void test_fds_without_a_type_are_left_open_at_a_fork_where_others_are_lost(void **state)
+{
+	int witness = rcm_fds_open_ready(), own = rcm_fds_add(open_eventfd()), status = -1, theirs;
+	pid_t pid;
+
+	(void)state;
+	close(own);
+	close(witness);
+	/* Of the two numbers this has the lower one. */
+	assert_int_equal(open_zero(), witness);
+	theirs = open_eventfd();
+	assert_int_equal(theirs, own);
+	pid = fork();
+	if (!pid)
+		_exit(!is_open(theirs));
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	rcm_fds_doubt();
+	close(witness);
+	close(theirs);
+}
+
 static void test_fds_that_are_ready_are_told_from_all_that_come_by_their_number(void **state)
 {
 	int own = rcm_fds_open_ready();
@@ -169,6 +192,7 @@ int main(void)
 		cmocka_unit_test(test_fds_above_1024_are_known_as_well),
 		cmocka_unit_test(test_fds_whose_number_is_another_file_by_now_are_left_open_at_a_fork),
 		cmocka_unit_test(test_fds_in_doubt_that_have_no_type_are_nobodys),
+		cmocka_unit_test(test_fds_without_a_type_are_left_open_at_a_fork_where_others_are_lost),
 		cmocka_unit_test(test_fds_that_are_ready_are_told_from_all_that_come_by_their_number),
 		cmocka_unit_test(test_fds_are_closed_at_the_fork_and_not_again_in_the_child),
 	};
