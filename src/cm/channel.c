@@ -134,19 +134,24 @@ void rcm_channel_append_locked(struct rcm_channel *channel, struct rcm_event *ev
 	event->list = &channel->queue;
 }
 
-bool rcm_channel_bare_is_known(const struct rcm_channel *channel)
+bool rcm_channel_is_known_locked(struct rcm_channel *channel)
 {
-	return rcm_fds_is_claimed(channel->pub.fd, channel->claim) && rcm_ucma_is(&channel->ucma, channel->pub.fd);
+	rcm_lock_assert_held(&channel->lock);
+	if (channel->bare)
+		return rcm_fds_is_claimed(channel->pub.fd, channel->claim) &&
+		       rcm_ucma_is(&channel->ucma, channel->pub.fd);
+	return rcm_readiness_knows(&channel->readiness, channel->pub.fd);
 }
 
-void rcm_channel_prove_bare(struct rcm_channel *channel)
+void rcm_channel_lose_unknown_locked(struct rcm_channel *channel)
 {
-	rcm_lock_acquire(&channel->lock);
-	if (channel->bare && !rcm_channel_bare_is_known(channel)) {
-		channel->bare = false;
-		atomic_store(&channel->ucma.fd, -1);
-	}
-	rcm_lock_release(&channel->lock);
+	rcm_lock_assert_held(&channel->lock);
+	if (rcm_channel_is_known_locked(channel))
+		return;
+	rcm_readiness_close(&channel->readiness, -1);
+	channel->pub.fd = -1;
+	channel->bare = false;
+	atomic_store(&channel->ucma.fd, -1);
 }
 
 /* Who is asleep on the bare descriptor, as it was readable a moment ago say, goes on to what covers it. */
@@ -158,7 +163,7 @@ static int channel_cover_locked(struct rcm_channel *channel) RCM_REQUIRES(channe
 	/* Nothing shows any more on one that goes. */
 	if (channel->closing || !channel->bare)
 		return 0;
-	if (!rcm_channel_bare_is_known(channel))
+	if (!rcm_channel_is_known_locked(channel))
 		return -EBADF;
 	ret = rcm_readiness_cover(&channel->readiness, channel->pub.fd, &channel->ucma.fd);
 	if (ret)

@@ -71,10 +71,10 @@ int rcm_channel_new_sync(struct rcm_channel **ret_channel);
  * -ENFILE, -ENOMEM, -EBADF (the number is another file's by now): as it was. */
 int rcm_channel_cover(struct rcm_channel *channel);
 
-/* Whether the number of a bare one still is the kernel's descriptor, as far as can be told. The next gives it up where
- * it isn't: from then on no command is written there, and it is not closed. */
-bool rcm_channel_bare_is_known(const struct rcm_channel *channel);
-void rcm_channel_prove_bare(struct rcm_channel *channel);
+/* Whether its descriptors still are what they were, as far as can be told. The next gives them up where they aren't:
+ * from then on no command is written there, and none is closed that isn't proven. */
+bool rcm_channel_is_known_locked(struct rcm_channel *channel) RCM_REQUIRES(channel->lock);
+void rcm_channel_lose_unknown_locked(struct rcm_channel *channel) RCM_REQUIRES(channel->lock);
 
 /* So many more calls wait on channel->own (1, -1): posting rings it once for each. */
 void rcm_channel_await_own(struct rcm_channel *channel, int calls);

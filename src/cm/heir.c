@@ -66,26 +66,12 @@ bool rcm_id_renew(struct rcm_id *id) RCM_UNCHECKED
 	return whole;
 }
 
-/* The daemon closed it, and its number may be another file's. */
-static void channel_lose(struct rcm_channel *channel) RCM_UNCHECKED
-{
-	rcm_readiness_close(&channel->readiness, -1);
-	channel->pub.fd = -1;
-	channel->bare = false;
-	atomic_store(&channel->ucma.fd, -1);
-}
-
+/* A daemon may have closed them, and their numbers be other files'. */
 void rcm_channel_recognize(struct rcm_channel *channel)
 {
-	bool known;
-
 	rcm_lock_acquire(&channel->lock);
-	if (!channel->recognized) {
-		known = channel->bare ? rcm_channel_bare_is_known(channel) :
-					rcm_readiness_knows(&channel->readiness, channel->pub.fd);
-		if (!known)
-			channel_lose(channel);
-	}
+	if (!channel->recognized)
+		rcm_channel_lose_unknown_locked(channel);
 	channel->recognized = true;
 	rcm_lock_release(&channel->lock);
 }

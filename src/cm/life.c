@@ -149,12 +149,21 @@ static void life_end_in_kernel(struct rcm_id *id, struct rcm_channel *channel)
 	rcm_event_discard_all(&rest);
 }
 
+/* The library's alone, unlike a channel of the application's: its number may be another file's, for which no command
+ * is. */
+static void life_prove(struct rcm_channel *channel)
+{
+	rcm_lock_acquire(&channel->lock);
+	rcm_channel_lose_unknown_locked(channel);
+	rcm_lock_release(&channel->lock);
+}
+
 static void life_end(struct rcm_id *id, const struct life_end *end)
 {
 	if (end->sync) {
 		rcm_wait_give_up_left();
 		rcm_channel_stop(end->channel);
-		rcm_channel_prove_bare(end->channel);
+		life_prove(end->channel);
 	}
 	if (end->asks)
 		rcm_lookup_abandon(id);

@@ -665,30 +665,44 @@ static int node_command(int fd, const void *bytes, size_t len)
 	return node_is_device(fd) || write(fd, bytes, len) == (ssize_t)len ? 0 : -errno;
 }
 
-/* The program closed it, and opened its own. */
+/* The program closed it, and opened its own, by both numbers that a covered one has. */
+static void lose_and_destroy(struct rcm_id *sync)
+{
+	struct rcm_channel *own = rcm_channel_of(sync->pub.channel);
+	int numbers[] = { own->pub.fd, own->ucma.fd }, file = memfd_create("own", MFD_CLOEXEC);
+	bool was_bare = own->bare;
+	struct stat was, is;
+
+	for (size_t i = 0; i < 2; i++)
+		assert_int_equal(dup2(file, numbers[i]), numbers[i]);
+	assert_int_equal(fstat(file, &was), 0);
+	assert_int_equal(rcm_sync_show_own(sync), was_bare ? -EBADF : 0);
+	assert_int_equal(rcm_id_destroy(sync), 0);
+	for (size_t i = 0; i < 2; i++) {
+		assert_int_equal(fstat(numbers[i], &is), 0);
+		assert_int_equal(is.st_ino, was.st_ino);
+		assert_int_equal(is.st_size, 0);
+	}
+	for (size_t i = was_bare ? 1 : 0; i < 2; i++)
+		close(numbers[i]);
+	close(file);
+}
+
 static void test_channel_of_a_synchronous_id_leaves_the_file_that_has_its_number_alone(void **state)
 {
 	static const struct rcm_ucma_ops device = {
 		.open = node_open, .command = node_command, .close = device_close, .is = node_is_device,
 	};
 	struct rcm_id *sync;
-	struct stat was, is;
-	int number, file;
 
 	(void)state;
 	rcm_ucma_replace(&device);
-	assert_int_equal(rcm_id_new(NULL, NULL, RDMA_PS_TCP, IBV_QPT_RC, &sync), 0);
-	number = sync->pub.channel->fd;
-	file = memfd_create("own", MFD_CLOEXEC);
-	assert_int_equal(dup2(file, number), number);
-	assert_int_equal(fstat(file, &was), 0);
-	assert_int_equal(rcm_sync_show_own(sync), -EBADF);
-	assert_int_equal(rcm_id_destroy(sync), 0);
-	assert_int_equal(fstat(number, &is), 0);
-	assert_int_equal(is.st_ino, was.st_ino);
-	assert_int_equal(is.st_size, 0);
-	close(number);
-	close(file);
+	for (int covered = 0; covered < 2; covered++) {
+		assert_int_equal(rcm_id_new(NULL, NULL, RDMA_PS_TCP, IBV_QPT_RC, &sync), 0);
+		if (covered)
+			assert_int_equal(rcm_sync_show_own(sync), 0);
+		lose_and_destroy(sync);
+	}
 }
 
 #define PLAIN(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
