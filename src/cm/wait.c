@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <stdatomic.h>
 #include <time.h>
 
 #include "base/err.h"
@@ -39,7 +40,7 @@ static _Thread_local struct {
 } asleep;
 
 static pthread_key_t thread_end;
-static bool has_thread_end;
+static atomic_bool has_thread_end;
 
 static void wait_end(void *arg)
 {
@@ -78,6 +79,13 @@ static void thread_ends(void *unused)
 __attribute__((constructor)) static void wait_watch_threads(void)
 {
 	has_thread_end = !pthread_key_create(&thread_end, thread_ends);
+}
+
+/* The archive may be a part of what dlclose(3) unmaps. */
+__attribute__((destructor)) static void wait_forget_threads(void)
+{
+	if (atomic_exchange(&has_thread_end, false))
+		pthread_key_delete(thread_end);
 }
 
 static void wait_sleeps(struct wait *wait)
