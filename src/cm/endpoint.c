@@ -24,7 +24,7 @@ static int endpoint_create_qp(struct rcm_id *id, struct ibv_pd *pd, struct ibv_q
 
 	memcpy(&ex, attr, sizeof(*attr));
 	ex.qp_type = id->pub.qp_type;
-	ex.comp_mask = pd ? IBV_QP_INIT_ATTR_PD : 0;
+	ex.comp_mask = IBV_QP_INIT_ATTR_PD;
 	ex.pd = pd;
 	ret = rcm_queues_create_qp(id, &ex);
 	if (!ret)

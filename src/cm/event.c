@@ -136,7 +136,8 @@ int rcm_event_text(const struct rcm_event *event, char *buf, size_t len)
 		return snprintf(buf, len, "%s", words);
 	if (event->pub.event == RDMA_CM_EVENT_REJECTED && status > 0)
 		return snprintf(buf, len, "rejected by the peer, reason %d", status);
-	words = status <= 0 && status > -4096 ? strerrordesc_np(-status) : NULL;
+	/* Of what is no errno it has none. */
+	words = strerrordesc_np((int)-(unsigned)status);
 	if (words)
 		return snprintf(buf, len, "%s", words);
 	return snprintf(buf, len, "status %d", status);

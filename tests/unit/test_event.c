@@ -3,6 +3,7 @@
 #include "cm/event.h"
 
 #include <errno.h>
+#include <limits.h>
 
 #include "cm/handlers.h"
 #include "cm/id.h"
@@ -205,7 +206,11 @@ static void test_event_without_words_tells_its_status(void **state)
 	expect_text(RDMA_CM_EVENT_ADDR_ERROR, -ENODEV, "No such device");
 	expect_text(RDMA_CM_EVENT_USER, 12345, "status 12345");
 	expect_text(RDMA_CM_EVENT_USER, -12345, "status -12345");
+	expect_text(RDMA_CM_EVENT_USER, ENODEV, "status 19");
+	expect_text(RDMA_CM_EVENT_USER, INT_MIN, "status -2147483648");
 	expect_text(RDMA_CM_EVENT_REJECTED, 28, "rejected by the peer, reason 28");
+	expect_text(RDMA_CM_EVENT_REJECTED, 1, "rejected by the peer, reason 1");
+	expect_text(RDMA_CM_EVENT_REJECTED, 0, "Success");
 }
 
 int main(void)
