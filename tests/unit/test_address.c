@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "addr/sockaddr.h"
+#include "cm/attach.h"
 #include "cm/life.h"
 #include "cm/option.h"
 #include "fake_ucma.h"
@@ -80,6 +81,29 @@ static void test_gids_of_iwarp_are_asked_for(void **state)
 	assert_int_equal(rcm_fake_ucma_count(RDMA_USER_CM_CMD_QUERY), queries + 2);
 	assert_int_equal(id->pub.route.addr.addr.ibaddr.sgid.raw[15], 1);
 	rcm_id_destroy(id);
+}
+
+static struct rcm_id *dying;
+
+static void die(uint32_t command)
+{
+	rcm_lock_acquire(&dying->lock);
+	dying->dead = command == RDMA_USER_CM_CMD_QUERY || dying->dead;
+	rcm_lock_release(&dying->lock);
+}
+
+static void test_address_of_an_id_that_is_destroyed_meanwhile_gets_no_device(void **state)
+{
+	(void)state;
+	dying = new_id();
+	rcm_fake_ucma_before(die);
+	rcm_attach(dying);
+	rcm_fake_ucma_before(NULL);
+	assert_true(dying->dead);
+	assert_null(dying->device);
+	assert_null(dying->pub.verbs);
+	dying->dead = false;
+	rcm_id_destroy(dying);
 }
 
 /* F21: an address resolves to a device that can't be opened. */
@@ -395,6 +419,7 @@ int main(void)
 		T(test_address_resolved_binds_id_to_device),
 		T(test_gids_of_roce_are_the_addresses_and_not_asked_for),
 		T(test_gids_of_iwarp_are_asked_for),
+		T(test_address_of_an_id_that_is_destroyed_meanwhile_gets_no_device),
 		T(test_address_of_device_that_cannot_be_opened_is_an_error_event),
 		T(test_address_error_keeps_its_status),
 		T(test_address_of_unknown_family_is_refused),

@@ -168,6 +168,8 @@ static void test_response_that_qp_cannot_follow_is_one_connect_error(void **stat
 	event = rcm_world_event(id, RDMA_CM_EVENT_CONNECT_RESPONSE, 0, RDMA_CM_EVENT_CONNECT_ERROR);
 	assert_int_equal(event->status, -ENOMEM);
 	assert_int_equal(rcm_fake_ucma_count(RDMA_USER_CM_CMD_REJECT), rejects + 1);
+	assert_int_equal(rcm_world_last(rdma_ucm_reject).reason, 0);
+	assert_int_equal(rcm_world_last(rdma_ucm_reject).private_data_len, 0);
 	rcm_world_ack(event);
 	rcm_fake_verbs_fail(FAKE_MODIFY_QP, 0);
 	/* The application knows: what the kernel tells of the same end is not delivered. */
@@ -251,6 +253,79 @@ static void test_accept_without_parameters_answers_what_was_asked(void **state)
 	rcm_world_ack(rcm_world_event(id, RDMA_CM_EVENT_ESTABLISHED, 0, RDMA_CM_EVENT_ESTABLISHED));
 	end(id);
 	rcm_id_destroy(listener);
+}
+
+/* What the caller leaves open is as it was asked for, each by itself. */
+static void test_accept_with_one_depth_takes_the_other_from_the_request(void **state)
+{
+	static const struct { uint8_t given[2], sent[2]; } cases[] = {
+		{ { RDMA_MAX_RESP_RES, 2 }, { 3, 2 } }, { { 1, RDMA_MAX_INIT_DEPTH }, { 1, 4 } }, { { 1, 2 }, { 1, 2 } },
+		{ { RDMA_MAX_RESP_RES, RDMA_MAX_INIT_DEPTH }, { 3, 4 } }, { { 16, 32 }, { 16, 32 } },
+	};
+	const struct rdma_ucm_conn_param asked = { .responder_resources = 3, .initiator_depth = 4 };
+	struct rcm_id *listener = rcm_world_id(RDMA_PS_TCP), *id = requested(&asked, listener);
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		const struct rdma_conn_param param = {
+			.responder_resources = cases[i].given[0], .initiator_depth = cases[i].given[1],
+		};
+		struct rdma_ucm_accept sent;
+
+		assert_int_equal(rcm_conn_accept(id, &param), 0);
+		sent = rcm_world_last(rdma_ucm_accept);
+		assert_int_equal(sent.conn_param.responder_resources, cases[i].sent[0]);
+		assert_int_equal(sent.conn_param.initiator_depth, cases[i].sent[1]);
+	}
+	rcm_id_destroy(id);
+	rcm_id_destroy(listener);
+}
+
+static void test_connect_names_the_queue_pair_that_the_id_has_and_whether_it_shares_receives(void **state)
+{
+	struct ibv_srq_init_attr_ex srq = { .comp_mask = IBV_SRQ_INIT_ATTR_TYPE, .attr = { .max_wr = 8 } };
+	struct rdma_conn_param param = { .qp_num = 0x999 };
+	struct rdma_ucm_connect sent;
+
+	(void)state;
+	for (int shared = 0; shared < 2; shared++) {
+		struct ibv_qp_init_attr_ex attr = { .qp_type = IBV_QPT_RC };
+		struct rcm_id *id = rcm_world_id(RDMA_PS_TCP);
+
+		if (shared)
+			assert_int_equal(rcm_queues_create_srq(id, &srq), 0);
+		assert_int_equal(rcm_queues_create_qp(id, &attr), 0);
+		param.srq = !shared;
+		assert_int_equal(rcm_conn_connect(id, &param), 0);
+		sent = rcm_world_last(rdma_ucm_connect);
+		assert_int_equal(sent.conn_param.srq, shared);
+		assert_int_equal(sent.conn_param.qp_num, id->pub.qp->qp_num);
+		rcm_queues_destroy_qp(id);
+		rcm_queues_destroy_srq(id);
+		rcm_id_destroy(id);
+	}
+}
+
+/* The end of a handshake has no parameters, and no options. */
+static void test_establish_and_an_answered_response_say_no_more_than_that(void **state)
+{
+	static const struct rdma_ucm_conn_param none;
+
+	(void)state;
+	for (int with_qp = 0; with_qp < 2; with_qp++) {
+		struct rcm_id *id = with_qp ? rcm_world_id_with_qp(RDMA_PS_TCP) : rcm_world_id(RDMA_PS_TCP);
+		struct rdma_ucm_accept sent;
+
+		rcm_world_ack(rcm_world_event(id, RDMA_CM_EVENT_CONNECT_RESPONSE, 0, with_qp ?
+					      RDMA_CM_EVENT_ESTABLISHED : RDMA_CM_EVENT_CONNECT_RESPONSE));
+		assert_int_equal(rcm_conn_establish(id), with_qp ? -EINVAL : 0);
+		sent = rcm_world_last(rdma_ucm_accept);
+		assert_int_equal(sent.id, id->handle);
+		assert_memory_equal(&sent.conn_param, &none, sizeof(none));
+		assert_int_equal(sent.ece.vendor_id, 0);
+		assert_int_equal(sent.ece.attr_mod, 0);
+		end(id);
+	}
 }
 
 static void test_accept_of_no_reads_has_none_in_either_step(void **state)
@@ -467,6 +542,9 @@ int main(void)
 		T(test_response_that_kernel_does_not_confirm_is_a_connect_error),
 		T(test_rejected_moves_qp_to_error_and_keeps_reason),
 		T(test_accept_without_parameters_answers_what_was_asked),
+		T(test_accept_with_one_depth_takes_the_other_from_the_request),
+		T(test_connect_names_the_queue_pair_that_the_id_has_and_whether_it_shares_receives),
+		T(test_establish_and_an_answered_response_say_no_more_than_that),
 		T(test_accept_of_no_reads_has_none_in_either_step),
 		T(test_accept_that_fails_leaves_qp_in_error),
 		T(test_accept_that_cannot_move_the_qp_leaves_it_as_it_was),

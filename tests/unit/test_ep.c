@@ -294,6 +294,32 @@ static void test_connection_data_of_endpoint_comes_before_the_callers(void **sta
 	rcm_id_destroy(id);
 }
 
+static void test_connection_data_of_endpoint_is_as_much_as_a_request_has(void **state)
+{
+	static const uint8_t data[256] = { 1, [254] = 2 };
+	static const struct { const void *data; size_t len; unsigned sent; } cases[] = {
+		{ data, 255, 255 }, { data, 256, 0 }, { NULL, 5, 0 }, { data, 0, 0 },
+	};
+	const struct rdma_conn_param param = { .qp_num = 1 };
+
+	(void)state;
+	info.ai_flags = RAI_PASSIVE;
+	info.ai_src_addr = &src.sa;
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct rdma_ucm_connect sent;
+		struct rcm_id *id;
+
+		info.ai_connect = (void *)(uintptr_t)cases[i].data;
+		info.ai_connect_len = cases[i].len;
+		assert_int_equal(rcm_ep_new(&info, NULL, NULL, &id), 0);
+		assert_int_equal(rcm_conn_connect(id, &param), 0);
+		sent = rcm_world_last(rdma_ucm_connect);
+		assert_int_equal(sent.conn_param.private_data_len, cases[i].sent);
+		assert_memory_equal(sent.conn_param.private_data, data, cases[i].sent);
+		rcm_id_destroy(id);
+	}
+}
+
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, before, rcm_world_after)
@@ -308,6 +334,7 @@ int main(void)
 		T(test_passive_endpoint_is_bound),
 		T(test_endpoint_without_address_is_refused),
 		T(test_connection_data_of_endpoint_comes_before_the_callers),
+		T(test_connection_data_of_endpoint_is_as_much_as_a_request_has),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

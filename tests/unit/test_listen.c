@@ -289,6 +289,18 @@ static void test_get_request_of_endpoint_has_a_queue_pair(void **state)
 	rcm_id_destroy(listener);
 }
 
+/* The command before this one, whatever it was, if it was REJECT. */
+static void check_reject(uint32_t command)
+{
+	struct rdma_ucm_reject reject;
+
+	if (command != RDMA_USER_CM_CMD_DESTROY_ID ||
+	    rcm_fake_ucma_last_body(&reject, sizeof(reject)) != sizeof(reject))
+		return;
+	assert_int_equal(reject.reason, 0);
+	assert_int_equal(reject.private_data_len, 0);
+}
+
 static void test_get_request_without_queue_pair_is_rejected(void **state)
 {
 	struct ibv_qp_init_attr attr = { .cap = { .max_send_wr = 1, .max_recv_wr = 1 } };
@@ -298,6 +310,7 @@ static void test_get_request_without_queue_pair_is_rejected(void **state)
 	(void)state;
 	rcm_fake_verbs_fail(FAKE_CREATE_QP, ENOMEM);
 	rcm_fake_ucma_connect_request(listener->handle, NULL);
+	rcm_fake_ucma_before(check_reject);
 	assert_int_equal(rcm_listen_get_request(listener, PTHREAD_CANCEL_DISABLE, &id), -ENOMEM);
 	assert_null(id);
 	assert_int_equal(rcm_fake_ucma_count(RDMA_USER_CM_CMD_REJECT), rejects + 1);
