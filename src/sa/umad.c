@@ -168,7 +168,7 @@ static int umad_receive(struct rcm_umad *umad, int *len)
 	*len = (int)umad->room;
 	errno = 0;
 	ret = umad_recv(umad->id, umad->buffer, len, 0);
-	if (ret == -EWOULDBLOCK || ret == -EINTR)
+	if (ret == -EINTR)
 		return -EAGAIN;
 	return ret < 0 ? umad_cause(ret) : 0;
 }

@@ -148,6 +148,21 @@ static void test_path_record_packed_fields_are_taken_apart_and_exact(void **stat
 	assert_true(path.packet_life_time_selector == 2 && path.packet_life_time == 18 && path.preference == 0x2b);
 }
 
+static void test_path_record_numbers_of_six_bits_are_taken_whole(void **state)
+{
+	(void)state;
+	for (unsigned n = 0; n < 256; n++) {
+		const struct ibv_path_data from = {
+			.path = { .mtu = (uint8_t)n, .rate = (uint8_t)n, .packetlifetime = (uint8_t)n },
+		};
+		struct ibv_sa_path_rec path;
+
+		rcm_ucma_path_decode(&from, &path);
+		assert_true(path.mtu == n % 64 && path.rate == n % 64 && path.packet_life_time == n % 64);
+		assert_int_equal(path.reversible, 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -158,6 +173,7 @@ int main(void)
 		cmocka_unit_test(test_event_ud_parameters_carry_address_of_peer),
 		cmocka_unit_test(test_qp_attr_every_field_is_taken_over),
 		cmocka_unit_test(test_path_record_packed_fields_are_taken_apart_and_exact),
+		cmocka_unit_test(test_path_record_numbers_of_six_bits_are_taken_whole),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

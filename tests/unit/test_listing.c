@@ -146,6 +146,21 @@ static void test_removal_where_umad_may_not_be_used_is_eacces(void **state)
 	assert_int_equal(rcm_listing_remove(id, &record), -EACCES);
 }
 
+/* As any call that would wait; what was asked for comes later. */
+static void test_listing_by_a_synchronous_id_with_o_nonblock_comes_later(void **state)
+{
+	(void)state;
+	bind_id(id, 1, 0);
+	assert_int_equal(rcm_id_migrate(id, NULL), 0);
+	assert_int_equal(fcntl(id->pub.channel->fd, F_SETFL, O_NONBLOCK), 0);
+	assert_int_equal(rai_service_list(&id->pub, NULL), -1);
+	assert_int_equal(errno, EAGAIN);
+	assert_int_equal(rcm_fake_engine_pending(), 1);
+	assert_int_equal(rcm_fake_engine_cancels(), 0);
+	assert_int_equal(rai_service_remove(&id->pub, NULL), -1);
+	assert_int_equal(errno, EINVAL);
+}
+
 static void test_removal_by_a_synchronous_id_is_enotsup(void **state)
 {
 	const struct rai_service_record record = { .id = 7, .gid = { 0xfe, [15] = 9 } };
@@ -168,6 +183,7 @@ int main(void)
 		T(test_removal_of_a_record_with_a_reserved_field_is_einval),
 		T(test_listing_at_a_port_without_an_sa_is_enotsup),
 		T(test_removal_where_umad_may_not_be_used_is_eacces),
+		T(test_listing_by_a_synchronous_id_with_o_nonblock_comes_later),
 		T(test_removal_by_a_synchronous_id_is_enotsup),
 	};
 

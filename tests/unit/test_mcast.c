@@ -331,12 +331,43 @@ static void test_join_that_waits_ends_where_its_group_is_left(void **state)
 	rcm_id_destroy(sync_id);
 }
 
+static void test_join_ex_takes_what_its_mask_names(void **state)
+{
+	static const struct { uint32_t mask, flags; int error; uint16_t sent; } cases[] = {
+		{ RDMA_CM_JOIN_MC_ATTR_ADDRESS, 9, 0, RDMA_MC_JOIN_FLAG_FULLMEMBER },
+		{ RDMA_CM_JOIN_MC_ATTR_ADDRESS | RDMA_CM_JOIN_MC_ATTR_JOIN_FLAGS, RDMA_MC_JOIN_FLAG_SENDONLY_FULLMEMBER, 0,
+		  RDMA_MC_JOIN_FLAG_SENDONLY_FULLMEMBER },
+		{ RDMA_CM_JOIN_MC_ATTR_ADDRESS | RDMA_CM_JOIN_MC_ATTR_JOIN_FLAGS, RDMA_MC_JOIN_FLAG_RESERVED, EINVAL, 0 },
+		{ RDMA_CM_JOIN_MC_ATTR_JOIN_FLAGS, RDMA_MC_JOIN_FLAG_FULLMEMBER, EINVAL, 0 },
+		{ RDMA_CM_JOIN_MC_ATTR_RESERVED | RDMA_CM_JOIN_MC_ATTR_ADDRESS, 0, ENOTSUP, 0 },
+	};
+	union rcm_sockaddr addr = group("239.0.0.1");
+	struct rcm_id *id = rcm_world_id(RDMA_PS_UDP);
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct rdma_cm_join_mc_attr_ex attr = {
+			.comp_mask = cases[i].mask, .join_flags = cases[i].flags, .addr = &addr.sa,
+		};
+		unsigned joins = rcm_fake_ucma_count(RDMA_USER_CM_CMD_JOIN_MCAST);
+
+		assert_int_equal(rdma_join_multicast_ex(&id->pub, &attr, &context), cases[i].error ? -1 : 0);
+		if (cases[i].error)
+			assert_int_equal(errno, cases[i].error);
+		else
+			assert_int_equal(rcm_world_last(rdma_ucm_join_mcast).join_flags, cases[i].sent);
+		assert_int_equal(rcm_fake_ucma_count(RDMA_USER_CM_CMD_JOIN_MCAST), joins + !cases[i].error);
+	}
+	rcm_id_destroy(id);
+}
+
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, rcm_world_before, rcm_world_after)
 	const struct CMUnitTest tests[] = {
 		T(test_join_attaches_the_queue_pair_when_delivered),
 		T(test_join_send_only_attaches_nothing),
+		T(test_join_ex_takes_what_its_mask_names),
 		T(test_join_without_a_queue_pair_is_one_of_no_error),
 		T(test_join_that_fails_keeps_context_and_status),
 		T(test_join_whose_attach_fails_is_an_error_event),

@@ -113,6 +113,25 @@ static void test_port_list_has_every_port_in_order_of_device_and_number(void **s
 	assert_int_equal(rcm_sa_ports(ports, 2), 2);
 }
 
+static void test_port_list_has_numbers_and_names_that_a_port_can_have(void **state)
+{
+	static const char longest[] = "device-of-19-letter", longer[] = "device-of-20-letters";
+	struct rcm_sa_port ports[8];
+
+	(void)state;
+	put("4: ACTIVE\n", "a/ports/0/state");
+	put("4: ACTIVE\n", "a/ports/255/state");
+	put("4: ACTIVE\n", "a/ports/256/state");
+	put("4: ACTIVE\n", "%s/ports/1/state", longest);
+	put("4: ACTIVE\n", "%s/ports/1/state", longer);
+	assert_int_equal(rcm_sa_ports(ports, 8), 2);
+	assert_int_equal(ports[0].number, 255);
+	assert_string_equal(ports[1].device, longest);
+	/* What no file says is 0. */
+	for (int i = 0; i < 2; i++)
+		assert_true(ports[i].infiniband && !ports[i].lid && !ports[i].lmc && !ports[i].sm_lid);
+}
+
 static void test_port_on_ethernet_is_not_infiniband(void **state)
 {
 	struct rcm_sa_port ports[2];
@@ -357,6 +376,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		TEST(test_port_list_is_empty_on_a_host_without_rdma),
 		TEST(test_port_list_has_every_port_in_order_of_device_and_number),
+		TEST(test_port_list_has_numbers_and_names_that_a_port_can_have),
 		TEST(test_port_on_ethernet_is_not_infiniband),
 		TEST(test_port_list_without_descriptors_is_emfile_not_empty),
 		TEST(test_port_that_is_not_active_says_so),

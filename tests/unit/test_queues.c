@@ -223,6 +223,50 @@ static void test_qp_of_other_completion_queues_than_the_ids_is_refused(void **st
 	rcm_id_destroy(id);
 }
 
+/* Its attributes are what it got, or stay what they were. */
+static void test_qp_tells_its_attributes_where_it_was_made_alone(void **state)
+{
+	struct rcm_id *id = rcm_world_id(RDMA_PS_TCP);
+	const struct ibv_qp_init_attr before = { .qp_type = IBV_QPT_RC, .cap = { .max_send_wr = 4 } };
+	struct ibv_qp_init_attr attr = before;
+	struct ibv_srq_init_attr srq = { .attr = { .max_wr = 8 } };
+
+	(void)state;
+	rcm_fake_verbs_fail(FAKE_CREATE_QP, ENOMEM);
+	assert_int_equal(rdma_create_qp(&id->pub, NULL, &attr), -1);
+	assert_int_equal(errno, ENOMEM);
+	assert_memory_equal(&attr, &before, sizeof(attr));
+	rcm_fake_verbs_fail(FAKE_CREATE_QP, 0);
+	assert_int_equal(rdma_create_qp(&id->pub, NULL, &attr), 0);
+	assert_ptr_equal(attr.send_cq, id->pub.send_cq);
+	assert_ptr_equal(attr.recv_cq, id->pub.recv_cq);
+	rdma_destroy_qp(&id->pub);
+	rcm_fake_verbs_fail(FAKE_CREATE_SRQ, ENOMEM);
+	assert_int_equal(rdma_create_srq(&id->pub, NULL, &srq), -1);
+	assert_int_equal(srq.attr.max_wr, 8);
+	rcm_fake_verbs_fail(FAKE_CREATE_SRQ, 0);
+	rcm_id_destroy(id);
+}
+
+static void test_queues_without_attributes_are_refused(void **state)
+{
+	struct rcm_id *id = rcm_world_id(RDMA_PS_TCP);
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_INIT };
+	int mask;
+
+	(void)state;
+	for (int i = 0; i < 6; i++) {
+		int ret = i == 0 ? rdma_create_qp(&id->pub, NULL, NULL) : i == 1 ? rdma_create_qp_ex(&id->pub, NULL) :
+			  i == 2 ? rdma_create_srq(&id->pub, NULL, NULL) : i == 3 ? rdma_create_srq_ex(&id->pub, NULL) :
+			  i == 4 ? rdma_init_qp_attr(&id->pub, NULL, &mask) : rdma_init_qp_attr(&id->pub, &attr, NULL);
+
+		assert_int_equal(ret, -1);
+		assert_int_equal(errno, EINVAL);
+		errno = 0;
+	}
+	rcm_id_destroy(id);
+}
+
 /* ---- Kinds ---- */
 
 static void test_qp_of_datagrams_can_send_at_once(void **state)
@@ -449,6 +493,8 @@ int main(void)
 		T(test_one_completion_queue_in_both_places_ends_once),
 		T(test_two_completion_queues_of_one_channel_end_before_it),
 		T(test_qp_of_other_completion_queues_than_the_ids_is_refused),
+		T(test_qp_tells_its_attributes_where_it_was_made_alone),
+		T(test_queues_without_attributes_are_refused),
 		T(test_qp_of_datagrams_can_send_at_once),
 		T(test_srq_is_used_by_the_qp),
 		T(test_qp_with_srq_has_room_for_all_its_receives),

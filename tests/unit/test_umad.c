@@ -29,13 +29,18 @@ static struct {
 	const void *message;		/* what waits to be received */
 	int length;
 	uint32_t status;
-	bool recv_says_no_cause;
+	int room;			/* that was received into last */
+	bool recv_says_no_cause, says_no_cause;
 } lib;
+
+static int agent = 4;
 
 int umad_open_port(const char *ca_name, int portnum)
 {
 	assert_string_equal(ca_name, "fake0");
 	assert_int_equal(portnum, 1);
+	if (lib.says_no_cause)
+		return -EIO;
 	if (lib.open_errno) {
 		errno = lib.open_errno;
 		return -EIO;
@@ -64,19 +69,21 @@ int umad_register(int portid, int mgmt_class, int mgmt_version, uint8_t rmpp_ver
 		errno = lib.register_errno;
 		return -EPERM;
 	}
-	return 4;
+	return agent;
 }
 
 int umad_send(int portid, int agentid, void *umad, int length, int timeout_ms, int retries)
 {
 	assert_int_equal(portid, lib.fd);
-	assert_int_equal(agentid, 4);
+	assert_int_equal(agentid, agent);
 	assert_int_equal(length, 256);
 	memcpy(&lib.header, umad, umad_size());
 	memcpy(lib.mad, umad_get_mad(umad), 256);
 	lib.timeout_ms = timeout_ms;
 	lib.retries = retries;
 	lib.sends++;
+	if (lib.says_no_cause)
+		return -EIO;
 	if (lib.send_errno) {
 		errno = lib.send_errno;
 		return -EIO;
@@ -90,6 +97,7 @@ int umad_recv(int portid, void *umad, int *length, int timeout_ms)
 
 	assert_int_equal(portid, lib.fd);
 	assert_int_equal(timeout_ms, 0);
+	lib.room = room;
 	if (lib.recv_says_no_cause)
 		return -EIO;
 	if (lib.recv_errno || !lib.message) {
@@ -106,7 +114,7 @@ int umad_recv(int portid, void *umad, int *length, int timeout_ms)
 		return -ENOSPC;
 	}
 	lib.message = NULL;
-	return 4;
+	return agent;
 }
 
 static const struct rcm_gid gid = { { 0xfe, 0x80, [15] = 1 } };
@@ -295,6 +303,7 @@ static void test_umad_receive_grows_for_a_table_and_shrinks_again(void **state)
 	lib.length = sizeof(small);
 	assert_int_equal(rcm_umad_device.recv(umad, &message), 0);
 	assert_int_equal(message.len, sizeof(small));
+	assert_int_equal(lib.room, 16384);
 	free(table);
 }
 
@@ -339,6 +348,44 @@ static void test_umad_receive_that_fails_without_a_cause_is_eio(void **state)
 	lib.recv_says_no_cause = true;
 	errno = EACCES;
 	assert_int_equal(rcm_umad_device.recv(umad, &message), -EIO);
+}
+
+static void test_umad_that_fails_without_a_cause_to_open_or_send_is_eio(void **state)
+{
+	struct rcm_sa_address to = { 0 };
+	uint8_t mad[256] = { 0 };
+	struct rcm_umad *other;
+
+	(void)state;
+	lib.says_no_cause = true;
+	errno = EACCES;
+	assert_int_equal(rcm_umad_device.open(&port, &other), -EIO);
+	errno = EACCES;
+	assert_int_equal(rcm_umad_device.send(umad, 0, &to, mad, 700), -EIO);
+}
+
+static void test_umad_receive_that_is_interrupted_is_eagain(void **state)
+{
+	(void)state;
+	lib.recv_errno = EINTR;
+	assert_int_equal(rcm_umad_device.recv(umad, &message), -EAGAIN);
+}
+
+static void test_umad_whose_agent_has_number_0_sends_and_receives(void **state)
+{
+	struct rcm_sa_address to = { 0 };
+	uint8_t mad[256] = { 0 };
+
+	(void)state;
+	rcm_umad_device.close(umad);
+	lib.closed = 0;
+	agent = 0;
+	assert_int_equal(rcm_umad_device.open(&port, &umad), 0);
+	assert_int_equal(rcm_umad_device.send(umad, 0, &to, mad, 700), 0);
+	lib.message = mad;
+	lib.length = sizeof(mad);
+	assert_int_equal(rcm_umad_device.recv(umad, &message), 0);
+	agent = 4;
 }
 
 static void port_add(const char *device)
@@ -408,6 +455,14 @@ static void test_umad_in_doubt_looks_at_the_table_of_pkeys_again(void **state)
 	rcm_fake_sysfs_add(second, "0x8001");
 	assert_int_equal(pkey_index(other, false), 1);
 	assert_int_equal(pkey_index(other, true), 0);
+	/* A table that can't be read has its usual place. */
+	rcm_fake_sysfs_add(first, "0x8001");
+	rcm_fake_sysfs_add(second, "0xffff");
+	assert_int_equal(pkey_index(other, true), 1);
+	rcm_fake_sysfs_done();
+	rcm_sysfs_replace(rcm_fake_sysfs_new());
+	port_add("fake0");
+	assert_int_equal(pkey_index(other, true), 0);
 	rcm_fake_sysfs_done();
 	umad = other;
 }
@@ -466,6 +521,9 @@ int main(void)
 		TEST(test_umad_receive_of_more_than_the_limit_is_emsgsize_with_its_first_bytes),
 		TEST(test_umad_receive_from_a_device_that_is_gone_is_its_error),
 		TEST(test_umad_receive_that_fails_without_a_cause_is_eio),
+		TEST(test_umad_that_fails_without_a_cause_to_open_or_send_is_eio),
+		TEST(test_umad_receive_that_is_interrupted_is_eagain),
+		TEST(test_umad_whose_agent_has_number_0_sends_and_receives),
 		TEST(test_umad_address_is_found_after_the_device_was_renamed),
 		TEST(test_umad_that_may_not_be_opened_is_eacces_for_a_second),
 	};
