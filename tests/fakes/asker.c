@@ -49,11 +49,11 @@ bool rcm_asker_wait(struct rcm_asker *asker)
 	struct timespec until;
 	int ret = 0;
 
-	clock_gettime(CLOCK_REALTIME, &until);
+	clock_gettime(CLOCK_MONOTONIC, &until);
 	until.tv_sec += 10;
 	pthread_mutex_lock(&lock);
 	while (!asker->times && !ret)
-		ret = pthread_cond_timedwait(&came, &lock, &until);
+		ret = pthread_cond_clockwait(&came, &lock, CLOCK_MONOTONIC, &until);
 	pthread_mutex_unlock(&lock);
 	return !ret;
 }

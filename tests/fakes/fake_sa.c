@@ -243,10 +243,10 @@ bool rcm_fake_sa_verify(void)
 	struct timespec until;
 	bool good;
 
-	clock_gettime(CLOCK_REALTIME, &until);
+	clock_gettime(CLOCK_MONOTONIC, &until);
 	until.tv_sec += 5;
 	pthread_mutex_lock(&lock);
-	while (under_way && !pthread_cond_timedwait(&changed, &lock, &until))
+	while (under_way && !pthread_cond_clockwait(&changed, &lock, CLOCK_MONOTONIC, &until))
 		;
 	good = !unexpected && !under_way;
 	for (unsigned i = 0; i < steps; i++)
