@@ -168,8 +168,10 @@ static void test_route_to_a_local_address_of_ipv6_is_of_the_interface_that_has_i
 
 static int out_of_memory;
 
-/* The one that libnl calls. */
-ssize_t recvmsg(int fd, struct msghdr *msg, int flags)
+/* The one that libnl calls, by its name there: here it has another where a long has 32 bits and times have 64. */
+ssize_t libnl_recvmsg(int fd, struct msghdr *msg, int flags) __asm__("recvmsg");
+
+ssize_t libnl_recvmsg(int fd, struct msghdr *msg, int flags)
 {
 	static ssize_t (*real)(int fd, struct msghdr *msg, int flags);
 

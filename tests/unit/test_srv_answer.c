@@ -7,7 +7,9 @@
 
 #include "addr/build.h"
 #include "asker.h"
+#include "base/clock.h"
 #include "fake_dns.h"
+#include "fake_time.h"
 #include "resolve/engine.h"
 #include "resolve/srv.h"
 #include "test.h"
@@ -149,7 +151,11 @@ static void test_srv_answer_at_the_deadline_is_what_was_found(void **state)
 
 	(void)state;
 	q.deadline_ms = 20;
-	assert_int_equal(rcm_asker_ask(&askers[0], &q), 0);
+	rcm_fake_time_freeze();
+	assert_int_equal(rcm_asker_start(&askers[0], &q), 0);
+	rcm_fake_time_leap(RCM_NS_PER_S);
+	assert_true(rcm_asker_wait(&askers[0]));
+	rcm_fake_time_thaw();
 	assert_int_equal(order_of(0), 1);
 	assert_non_null(strstr(askers[0].outcome.text, "no address of 2 of its 3 targets"));
 }
@@ -192,6 +198,7 @@ int main(void)
 		T(test_srv_answer_of_many_records_has_a_part_for_each),
 	};
 
+	rcm_fake_time_use();
 	rcm_engine_use(&(struct rcm_backends){ .dns = &rcm_fake_dns, .dice = dice });
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
