@@ -87,15 +87,37 @@ static int address_move(struct rcm_id *id, const union rcm_sockaddr *src)
 }
 
 /* Returns what it was. */
-static bool address_set_settled(struct rcm_id *id, bool settled)
+static bool address_set(struct rcm_id *id, bool *flag, bool value)
 {
 	bool before;
 
 	rcm_lock_acquire(&id->lock);
-	before = id->chain.settled;
-	id->chain.settled = settled;
+	before = *flag;
+	*flag = value;
 	rcm_lock_release(&id->lock);
 	return before;
+}
+
+/*
+ * The kernel refuses a second destination to an id that has a route, but takes a part, its scope, before it looks,
+ * and finds the id by that in a tree of all that have routes. What it can't find there it frees and leaves in the tree,
+ * and dies of it later (docs/testing.md). It says the same of a second address to be bound to, unharmed.
+ */
+static int address_refuse(struct rcm_id *id, const union rcm_sockaddr *dst)
+{
+	int ret = rcm_kernel_give(id, rcm_ucma_bind, &dst->sa, rcm_sockaddr_len(dst->sa.sa_family));
+
+	return ret ? ret : -EINVAL;
+}
+
+static bool address_is_routed(struct rcm_id *id)
+{
+	bool routed;
+
+	rcm_lock_acquire(&id->lock);
+	routed = id->chain.routed;
+	rcm_lock_release(&id->lock);
+	return routed;
 }
 
 static int address_send(struct rcm_id *id, const union rcm_sockaddr *src, const union rcm_sockaddr *dst,
@@ -105,6 +127,8 @@ static int address_send(struct rcm_id *id, const union rcm_sockaddr *src, const 
 	bool settled;
 	int ret = 0;
 
+	if (address_is_routed(id))
+		return address_refuse(id, dst);
 	if (address_is_elsewhere(id, dst, &from))
 		ret = address_move(id, &from);
 	if (ret)
@@ -115,18 +139,23 @@ static int address_send(struct rcm_id *id, const union rcm_sockaddr *src, const 
 			from.ib.sib_pkey = htobe16(pkey_for(&dst->ib, be16toh(from.ib.sib_pkey)));
 	}
 	/* Before the command: its event may be delivered by another thread before this one goes on. */
-	settled = address_set_settled(id, true);
+	settled = address_set(id, &id->chain.settled, true);
 	ret = rcm_kernel_give(id, rcm_ucma_resolve_addr, src ? &from.sa : NULL,
 			      src ? rcm_sockaddr_len(from.sa.sa_family) : 0, &dst->sa,
 			      rcm_sockaddr_len(dst->sa.sa_family), (uint32_t)timeout_ms);
 	if (ret)
-		address_set_settled(id, settled);
+		address_set(id, &id->chain.settled, settled);
 	return ret;
 }
 
 static int address_send_route(struct rcm_id *id, int timeout_ms)
 {
-	return rcm_kernel_give(id, rcm_ucma_resolve_route, (uint32_t)timeout_ms);
+	bool routed = address_set(id, &id->chain.routed, true);
+	int ret = rcm_kernel_give(id, rcm_ucma_resolve_route, (uint32_t)timeout_ms);
+
+	if (ret)
+		address_set(id, &id->chain.routed, routed);
+	return ret;
 }
 
 /* The application's view of where it goes, until the kernel's comes with the event. */
@@ -242,7 +271,7 @@ static int address_deliver_error(struct rcm_event *event)
 	int timeout_ms;
 
 	rcm_kernel_event_param(event, event->id);
-	address_set_settled(event->id, false);
+	address_set(event->id, &event->id->chain.settled, false);
 	if (chain_end(event->id, &timeout_ms))
 		rcm_event_retype(event, RDMA_CM_EVENT_ROUTE_ERROR, event->pub.status);
 	return 0;

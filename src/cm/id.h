@@ -49,6 +49,7 @@ struct rcm_chain {
 	bool address_due;			/* the SA named the destination: its address is still to be resolved */
 	bool under_way;				/* the address is being resolved, and then the route */
 	bool settled;				/* the kernel's id listens or has a destination: it has to stay */
+	bool routed;				/* the kernel's id has a route, or looks for it: no other destination */
 	int route_timeout_ms;
 };
 

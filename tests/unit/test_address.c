@@ -178,6 +178,36 @@ static void test_address_refused_leaves_the_peer_that_the_id_has(void **state)
 	rcm_id_destroy(id);
 }
 
+/* The kernel would take some of it all the same, and lose the id in its tree of those that have routes. */
+static void test_address_of_an_id_with_a_route_does_not_reach_the_kernel(void **state)
+{
+	struct rcm_id *id = rcm_world_id(RDMA_PS_TCP);
+	struct sockaddr_storage before = id->pub.route.addr.dst_storage;
+	unsigned given;
+
+	(void)state;
+	assert_int_equal(rcm_address_resolve_route(id, 1500), 0);
+	given = rcm_fake_ucma_count(RDMA_USER_CM_CMD_RESOLVE_ADDR);
+	assert_int_equal(resolve(id), -EINVAL);
+	/* As the kernel says of one whose device has gone. */
+	rcm_fake_step_error(rcm_fake_ucma_expect(RDMA_USER_CM_CMD_BIND), ENXIO);
+	assert_int_equal(resolve(id), -ENXIO);
+	assert_int_equal(rcm_fake_ucma_count(RDMA_USER_CM_CMD_RESOLVE_ADDR), given);
+	assert_memory_equal(&id->pub.route.addr.dst_storage, &before, sizeof(before));
+	rcm_id_destroy(id);
+}
+
+static void test_address_of_an_id_whose_route_was_refused_is_the_kernels_to_judge(void **state)
+{
+	struct rcm_id *id = rcm_world_id(RDMA_PS_TCP);
+
+	(void)state;
+	rcm_fake_step_error(rcm_fake_ucma_expect(RDMA_USER_CM_CMD_RESOLVE_ROUTE), EINVAL);
+	assert_int_equal(rcm_address_resolve_route(id, 1500), -EINVAL);
+	assert_int_equal(resolve(id), 0);
+	rcm_id_destroy(id);
+}
+
 static void test_route_resolved_has_path_records(void **state)
 {
 	struct rcm_id *id = rcm_world_id(RDMA_PS_TCP);
@@ -425,6 +455,8 @@ int main(void)
 		T(test_address_of_unknown_family_is_refused),
 		T(test_address_refused_by_kernel_is_refused),
 		T(test_address_refused_leaves_the_peer_that_the_id_has),
+		T(test_address_of_an_id_with_a_route_does_not_reach_the_kernel),
+		T(test_address_of_an_id_whose_route_was_refused_is_the_kernels_to_judge),
 		T(test_route_resolved_has_path_records),
 		T(test_route_whose_paths_cannot_be_read_is_an_error_event),
 		T(test_route_after_sa_answer_resolves_the_address_first),

@@ -72,6 +72,17 @@ static void sequence_arg(struct world *w, const struct call *call, char *ret_arg
 	snprintf(ret_arg, size, "%s", word ? word : "good");
 }
 
+/*
+ * Linux takes a part of the destination that it refuses to an id with a route, doesn't find the id by what it was known by
+ * when it ends, and dies of the next one (docs/testing.md).
+ */
+static bool sequence_is_deadly(const struct world *w, const struct call *call, const struct state *state, int step)
+{
+	bool routed = w->id->route.num_paths || (step == 1 && strstr(state->name, "route_due"));
+
+	return routed && !strncmp(call->name, "resolve", strlen("resolve"));
+}
+
 /* The other end's turn. */
 static void sequence_turn(struct world *w)
 {
@@ -101,7 +112,7 @@ void sequence_run(struct world *w, int steps, int quiet_ms, int fd)
 			sequence_turn(w);
 		if (!w->id)
 			return;
-		if (arg_is(call->name, "migrate") && arg_is(arg, "null"))
+		if (sequence_is_deadly(w, call, state, i) || (arg_is(call->name, "migrate") && arg_is(arg, "null")))
 			continue;
 		dprintf(fd, "%c%s.%d/%s/%s ", STEP, w->name, i, call->name, arg);
 		step_run(w, call, arg, quiet_ms);
