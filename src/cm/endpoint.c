@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "addr/sockaddr.h"
 #include "cm/address.h"
 #include "cm/ep.h"
 #include "cm/id.h"
@@ -96,13 +97,29 @@ static int endpoint_resolve_route(struct rcm_id *id, const struct rdma_addrinfo 
 static int endpoint_prepare(struct rcm_id *id, const struct rdma_addrinfo *res, struct ibv_pd *pd,
 			    struct ibv_qp_init_attr *attr)
 {
-	int ret = rcm_address_resolve(id, res->ai_src_addr, res->ai_dst_addr, STEP_TIMEOUT_MS);
+	const struct sockaddr *src = res->ai_src_len ? res->ai_src_addr : NULL;
+	int ret = rcm_address_resolve(id, src, res->ai_dst_addr, STEP_TIMEOUT_MS);
 
 	if (!ret)
 		ret = rcm_sync_complete(id, RCM_SYNC_ADDRESS);
 	if (!ret)
 		ret = endpoint_resolve_route(id, res);
 	return ret || !attr ? ret : endpoint_create_qp(id, pd, attr);
+}
+
+static bool endpoint_address_fits(const struct sockaddr *address, socklen_t len)
+{
+	return address && len >= sizeof(address->sa_family) && len == rcm_sockaddr_len(address->sa_family);
+}
+
+/* A source of no length is none; where it is what to bind to, it has to be there. */
+static bool endpoint_fits(const struct rdma_addrinfo *res)
+{
+	bool passive = res->ai_flags & RAI_PASSIVE;
+
+	if ((passive || res->ai_src_len) && !endpoint_address_fits(res->ai_src_addr, res->ai_src_len))
+		return false;
+	return passive || endpoint_address_fits(res->ai_dst_addr, res->ai_dst_len);
 }
 
 int rcm_ep_new(const struct rdma_addrinfo *res, struct ibv_pd *pd, struct ibv_qp_init_attr *attr,
@@ -112,7 +129,7 @@ int rcm_ep_new(const struct rdma_addrinfo *res, struct ibv_pd *pd, struct ibv_qp
 	struct rcm_id *id;
 	int ret;
 
-	if (passive ? !res->ai_src_addr : !res->ai_dst_addr)
+	if (!endpoint_fits(res))
 		return -EINVAL;
 	ret = rcm_id_new(NULL, NULL, (enum rdma_port_space)res->ai_port_space,
 			 (enum ibv_qp_type)res->ai_qp_type, &id);

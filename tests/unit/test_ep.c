@@ -220,6 +220,7 @@ static void test_passive_endpoint_that_kernel_fails_leaves_nothing(void **state)
 	(void)state;
 	info.ai_flags = RAI_PASSIVE;
 	info.ai_src_addr = &src.sa;
+	info.ai_src_len = sizeof(src.in);
 	for (unsigned i = 0; i < sizeof(commands) / sizeof(*commands); i++) {
 		rcm_fake_step_error(rcm_fake_ucma_expect(commands[i]), EPERM);
 		assert_int_equal(rcm_ep_new(&info, NULL, &attr, &id), -EPERM);
@@ -238,6 +239,7 @@ static void test_passive_endpoint_shows_the_domain_that_it_was_given(void **stat
 	(void)state;
 	info.ai_flags = RAI_PASSIVE;
 	info.ai_src_addr = &src.sa;
+	info.ai_src_len = sizeof(src.in);
 	assert_int_equal(rcm_ep_new(&info, pd, NULL, &id), 0);
 	assert_ptr_equal(id->pub.pd, pd);
 	rcm_id_destroy(id);
@@ -256,6 +258,7 @@ static void test_passive_endpoint_is_bound(void **state)
 	info.ai_flags = RAI_PASSIVE;
 	assert_int_equal(rcm_ep_new(&info, NULL, NULL, &id), -EINVAL);
 	info.ai_src_addr = &src.sa;
+	info.ai_src_len = sizeof(src.in);
 	assert_int_equal(rcm_ep_new(&info, NULL, NULL, &id), 0);
 	assert_int_equal(rcm_fake_ucma_count(RDMA_USER_CM_CMD_BIND), 1);
 	rcm_id_destroy(id);
@@ -271,6 +274,45 @@ static void test_endpoint_without_address_is_refused(void **state)
 	assert_null(id);
 }
 
+static void test_endpoint_whose_address_is_of_another_length_is_refused(void **state)
+{
+	static const socklen_t lens[] = { 0, 1, sizeof(struct sockaddr_in) - 1, sizeof(struct sockaddr_in6), INT32_MAX };
+	struct rcm_id *id = NULL;
+
+	(void)state;
+	for (unsigned i = 0; i < 2 * sizeof(lens) / sizeof(*lens); i++) {
+		info.ai_flags = i % 2 ? RAI_PASSIVE : 0;
+		info.ai_src_addr = i % 2 ? &src.sa : NULL;
+		info.ai_src_len = i % 2 ? lens[i / 2] : 0;
+		info.ai_dst_len = lens[i / 2];
+		assert_int_equal(rcm_ep_new(&info, NULL, NULL, &id), -EINVAL);
+	}
+	info.ai_flags = 0;
+	info.ai_dst_len = sizeof(dst.in);
+	info.ai_src_addr = &src.sa;
+	info.ai_src_len = sizeof(struct sockaddr_in6);
+	assert_int_equal(rcm_ep_new(&info, NULL, NULL, &id), -EINVAL);
+	assert_null(id);
+	assert_int_equal(rcm_fake_ucma_ids(), 0);
+}
+
+/* As one of rdma_getaddrinfo()'s is that has none. */
+static void test_active_endpoint_whose_source_has_no_length_is_resolved_without_it(void **state)
+{
+	struct answer answers[] = {
+		{ RDMA_USER_CM_CMD_RESOLVE_ADDR, RDMA_CM_EVENT_ADDR_ERROR, -ENETUNREACH, 0 },
+		{ 0 },
+	};
+	struct rcm_id *id = NULL;
+
+	(void)state;
+	info.ai_src_addr = &src.sa;
+	rcm_fake_step_field(rcm_fake_ucma_expect(RDMA_USER_CM_CMD_CREATE_ID), rdma_ucm_create_id, ps, RDMA_PS_TCP);
+	rcm_fake_step_field(rcm_fake_ucma_expect(RDMA_USER_CM_CMD_RESOLVE_ADDR), rdma_ucm_resolve_addr, src_size, 0);
+	assert_int_equal(make_endpoint(NULL, answers, &id), -ENETUNREACH);
+	assert_null(id);
+}
+
 static void test_connection_data_of_endpoint_comes_before_the_callers(void **state)
 {
 	struct rdma_conn_param param = { .private_data = "caller", .private_data_len = 6 };
@@ -281,6 +323,7 @@ static void test_connection_data_of_endpoint_comes_before_the_callers(void **sta
 	(void)state;
 	info.ai_flags = RAI_PASSIVE;
 	info.ai_src_addr = &src.sa;
+	info.ai_src_len = sizeof(src.in);
 	info.ai_connect = "first";
 	info.ai_connect_len = 5;
 	assert_int_equal(rcm_ep_new(&info, NULL, NULL, &id), 0);
@@ -305,6 +348,7 @@ static void test_connection_data_of_endpoint_is_as_much_as_a_request_has(void **
 	(void)state;
 	info.ai_flags = RAI_PASSIVE;
 	info.ai_src_addr = &src.sa;
+	info.ai_src_len = sizeof(src.in);
 	for (unsigned i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct rdma_ucm_connect sent;
 		struct rcm_id *id;
@@ -333,6 +377,8 @@ int main(void)
 		T(test_passive_endpoint_shows_the_domain_that_it_was_given),
 		T(test_passive_endpoint_is_bound),
 		T(test_endpoint_without_address_is_refused),
+		T(test_endpoint_whose_address_is_of_another_length_is_refused),
+		T(test_active_endpoint_whose_source_has_no_length_is_resolved_without_it),
 		T(test_connection_data_of_endpoint_comes_before_the_callers),
 		T(test_connection_data_of_endpoint_is_as_much_as_a_request_has),
 	};

@@ -42,6 +42,19 @@ static socklen_t address_len(const struct sockaddr *address)
 	return address->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in);
 }
 
+/* That don't fit the family, those of nothing among them. */
+static void ep_lengths(const char *arg, struct rdma_addrinfo *info)
+{
+	socklen_t *len = strstr(arg, "from") || strstr(arg, "passive") ? &info->ai_src_len : &info->ai_dst_len;
+
+	if (strstr(arg, "_len0"))
+		*len = 0;
+	if (strstr(arg, "_len_short"))
+		*len = 8;
+	if (strstr(arg, "_len_long"))
+		*len = sizeof(struct sockaddr_in6);
+}
+
 /* What rdma_getaddrinfo() could have said, and what it never does. */
 static void ep_info(struct world *w, const char *arg, struct rdma_addrinfo *info)
 {
@@ -67,14 +80,15 @@ static void ep_info(struct world *w, const char *arg, struct rdma_addrinfo *info
 		info->ai_flags = RAI_PASSIVE;
 		here = vm_sockaddr(arg_is(arg, "passive_any") ? "0.0.0.0" : w->address, 0);
 	}
-	if (!strncmp(arg, "passive", 7) || arg_is(arg, "from")) {
-		info->ai_src_addr = arg_is(arg, "from") ? vm_sockaddr(w->address, 0) : here;
+	if (!strncmp(arg, "passive", 7) || !strncmp(arg, "from", 4)) {
+		info->ai_src_addr = !strncmp(arg, "from", 4) ? vm_sockaddr(w->address, 0) : here;
 		info->ai_src_len = address_len(info->ai_src_addr);
 	}
 	if (strncmp(arg, "passive", 7) && !arg_is(arg, "no_address")) {
 		info->ai_dst_addr = here;
 		info->ai_dst_len = address_len(here);
 	}
+	ep_lengths(arg, info);
 }
 
 static void call_create_ep(struct world *w, const char *arg)
@@ -186,7 +200,9 @@ const struct call own_calls[] = {
 	{"create_id", call_create_id, "tcp udp ipoib ib space0 space_odd space_huge sync context null", "new sync_new", true},
 	{"create_ep", call_create_ep,
 	 "good bare passive passive_bare passive_any ud ib null null_info no_address from v6 type_other type0 attr_other "
-	 "attr_huge family0 flags_huge space0 space_odd mcast4 foreign connect_data route route_short pd_own pd_foreign",
+	 "attr_huge family0 flags_huge space0 space_odd mcast4 foreign connect_data route route_short pd_own pd_foreign "
+	 "to_len0 to_len_short to_len_long from_len0 from_len_short from_len_long passive_len0 passive_len_short "
+	 "passive_len_long",
 	 "new bound sync_new", true},
 	{"devices", call_devices, "good null", "new bound connected", true},
 	{"event_str", call_event_str, "all 16 17 18 19 20 huge", "new", true},
