@@ -17,24 +17,27 @@ static size_t explain_server(const union rcm_dns_address *server, bool first, ch
 	return len + (size_t)snprintf(text + len, size - len, "%s%s ", first ? "" : "or ", address);
 }
 
-void rcm_explain(const struct rcm_explain *explain, char *text, size_t size)
+static void explain_servers(const struct rcm_explain *explain, char *text, size_t size)
 {
 	const struct rcm_resolv *resolv = explain->resolv;
-	size_t len;
+	size_t len = (size_t)snprintf(text, size, "name server ");
 
-	if (explain->nobody)
-		snprintf(text, size, "nsswitch.conf names no source of host names");
-	else if (!explain->known)
-		snprintf(text, size, "the hosts file has no %s", explain->srv ? "SRV records" : "such name");
-	else if (!resolv)
-		snprintf(text, size, "the hosts file %s", rcm_verdict_text(explain->verdict));
-	if (!resolv || !explain->known)
-		return;
-	len = (size_t)snprintf(text, size, "name server ");
 	if (explain->server)
 		len = explain_server(explain->server, true, text, len, size);
 	for (unsigned i = 0; !explain->server && i < resolv->servers_count && len < size / 2; i++)
 		len = explain_server(&resolv->servers[i], !i, text, len, size);
 	snprintf(text + len, size - len, "%s", explain->srv && explain->verdict == RCM_DNS_NODATA ?
 		 "has no SRV record of that name" : rcm_verdict_text(explain->verdict));
+}
+
+void rcm_explain(const struct rcm_explain *explain, char *text, size_t size)
+{
+	if (explain->resolv && explain->known)
+		explain_servers(explain, text, size);
+	else if (explain->nobody)
+		snprintf(text, size, "nsswitch.conf names no source of host names");
+	else if (explain->known)
+		snprintf(text, size, "the hosts file %s", rcm_verdict_text(explain->verdict));
+	else
+		snprintf(text, size, "the hosts file has no %s", explain->srv ? "SRV records" : "such name");
 }

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <netdb.h>
 
-#include "dns/eai.h"
 #include "resolve/answer.h"
 #include "resolve/resolve.h"
 #include "test.h"
@@ -34,6 +33,7 @@ static void test_answer_lives_until_its_last_reference_goes(void **state)
 	assert_ptr_equal(rcm_answer_get(answer), answer);
 	rcm_answer_put(answer);
 	assert_int_equal(answer->status, -EIO);
+	assert_true(answer->arg == (uint64_t)EAI_FAIL);
 	assert_string_equal(answer->text, "odd");
 	rcm_answer_put(answer);
 }
@@ -44,6 +44,10 @@ static void test_answer_failed_without_text_says_what_the_status_means(void **st
 
 	(void)state;
 	assert_string_equal(answer->text, "Permission denied");
+	rcm_answer_put(answer);
+	/* Of no memory there is one already. */
+	answer = rcm_answer_failed(-ENOMEM, 0x300, "odd");
+	assert_true(rcm_answer_is(answer, RCM_ANSWER_NO_MEMORY));
 	rcm_answer_put(answer);
 }
 
@@ -60,17 +64,63 @@ static void test_answer_fixed_is_never_freed(void **state)
 	assert_int_equal(answer->status, -ENOMEM);
 }
 
-/* F20: each status has an EAI code, none is 0 but success. */
-static void test_answer_eai_of_a_failure_is_never_success(void **state)
+/* F20: a status is a negative errno. */
+static void test_answer_fixed_ones_have_a_status_a_code_and_words(void **state)
 {
+	static const struct { int status, eai; const char *text; } rows[] = {
+		[RCM_ANSWER_CANCELLED] = { -ECANCELED, EAI_CANCELED, "cancelled by the application" },
+		[RCM_ANSWER_DEADLINE] = { -ETIMEDOUT, EAI_AGAIN, "no answer before the deadline" },
+		[RCM_ANSWER_NO_MEMORY] = { -ENOMEM, EAI_MEMORY, "out of memory" },
+		[RCM_ANSWER_NO_SERVICE] = { -ENOENT, EAI_SERVICE, "no such service" },
+		[RCM_ANSWER_NO_SCOPE] = { -ENOENT, EAI_NONAME, "its scope is no interface" },
+		[RCM_ANSWER_OTHER_FAMILY] = { -ENODATA, EAI_ADDRFAMILY, "an address, but of another family" },
+		[RCM_ANSWER_NO_GID] = { -ENODATA, EAI_ADDRFAMILY, "names have no AF_IB addresses" },
+		[RCM_ANSWER_NO_PORT] = { -ENODEV, 0, "no active InfiniBand port" },
+		[RCM_ANSWER_LOST] = { -EBADF, EAI_SYSTEM, "the program closed the library's descriptors" },
+	};
+
 	(void)state;
-	assert_int_equal(rcm_status_eai(0), 0);
-	assert_int_equal(rcm_status_eai(-ENOENT), EAI_NONAME);
-	assert_int_equal(rcm_status_eai(-ENODATA), EAI_NODATA);
-	assert_int_equal(rcm_status_eai(-ETIMEDOUT), EAI_AGAIN);
-	assert_int_equal(rcm_status_eai(-ENOMEM), EAI_MEMORY);
-	for (int e = 1; e < 133; e++)
-		assert_int_not_equal(rcm_status_eai(-e), 0);
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct rcm_answer *answer = rcm_answer_fixed(i);
+
+		assert_int_equal(answer->status, rows[i].status);
+		assert_true(answer->arg == (uint64_t)rows[i].eai);
+		assert_string_equal(answer->text, rows[i].text);
+		assert_int_equal(answer->count, 0);
+		/* The table's own is left. */
+		assert_int_equal(answer->refs, 2);
+		rcm_answer_put(answer);
+	}
+}
+
+/* All is of one block of memory: each has a place of its own. */
+static void test_answer_parts_stand_behind_each_other(void **state)
+{
+	struct rcm_answer *answer;
+
+	(void)state;
+	assert_int_equal(rcm_answer_new_services(2, 3, "t", &answer), 0);
+	memset(answer->results, 1, 2 * sizeof(*answer->results));
+	memset(answer->routes, 2, 3 * sizeof(*answer->routes));
+	memset(answer->services, 3, 2 * sizeof(*answer->services));
+	assert_int_equal(((uint8_t *)answer->routes)[-1], 1);
+	assert_int_equal(((uint8_t *)answer->services)[-1], 2);
+	assert_string_equal(answer->text, "t");
+	assert_int_equal(answer->srvs_count, 0);
+	assert_ptr_equal((uint8_t *)answer + answer->size, answer->text + 2);
+	rcm_answer_put(answer);
+	assert_int_equal(rcm_answer_new_srvs(2, 3, "t", &answer), 0);
+	memset(answer->results, 1, 2 * sizeof(*answer->results));
+	memset(answer->srvs, 2, 3 * sizeof(*answer->srvs));
+	assert_int_equal(((uint8_t *)answer->srvs)[-1], 1);
+	assert_string_equal(answer->text, "t");
+	assert_int_equal(answer->srvs_count, 3);
+	assert_ptr_equal((uint8_t *)answer + answer->size, answer->text + 2);
+	rcm_answer_put(answer);
+	assert_int_equal(rcm_answer_new(1, NULL, &answer), 0);
+	assert_null(answer->text);
+	assert_int_equal(answer->size, sizeof(*answer) + sizeof(*answer->results));
+	rcm_answer_put(answer);
 }
 
 int main(void)
@@ -80,7 +130,8 @@ int main(void)
 		cmocka_unit_test(test_answer_lives_until_its_last_reference_goes),
 		cmocka_unit_test(test_answer_failed_without_text_says_what_the_status_means),
 		cmocka_unit_test(test_answer_fixed_is_never_freed),
-		cmocka_unit_test(test_answer_eai_of_a_failure_is_never_success),
+		cmocka_unit_test(test_answer_fixed_ones_have_a_status_a_code_and_words),
+		cmocka_unit_test(test_answer_parts_stand_behind_each_other),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

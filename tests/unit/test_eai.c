@@ -101,6 +101,9 @@ static void test_eai_of_a_status_is_the_code_that_getaddrinfo_has_for_it(void **
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
 		assert_int_equal(rcm_status_eai(rows[i].status), rows[i].eai);
+	/* F20: no failure's is that of success. */
+	for (int e = 1; e < 133; e++)
+		assert_int_not_equal(rcm_status_eai(-e), 0);
 }
 
 int main(void)

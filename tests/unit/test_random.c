@@ -8,7 +8,6 @@
 #include <sys/random.h>
 #include <sys/wait.h>
 
-#include "base/siphash.h"
 #include "dns/random.h"
 #include "sandbox.h"
 #include "test.h"
@@ -47,19 +46,6 @@ ssize_t __wrap_read(int fd, void *bytes, size_t len)
 	len = len < (size_t)device_has ? len : (size_t)device_has;
 	memset(bytes, DEVICES, len);
 	return (ssize_t)len;
-}
-
-/* The example of the paper, appendix A: SipHash-2-4 of 15 bytes. */
-static void test_siphash_with_a_known_key_is_that_of_the_paper(void **state)
-{
-	uint8_t key[16], bytes[15];
-
-	(void)state;
-	for (uint8_t i = 0; i < 16; i++)
-		key[i] = i;
-	for (uint8_t i = 0; i < 15; i++)
-		bytes[i] = i;
-	assert_true(rcm_siphash(key, 2, 4, bytes, sizeof(bytes)) == 0xa129ca6149be45e5);
 }
 
 /* No two alike, and none that was left as it was. */
@@ -161,7 +147,6 @@ static void test_random_of_many_calls_the_system_once(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_siphash_with_a_known_key_is_that_of_the_paper),
 		cmocka_unit_test(test_random_that_the_kernel_has_not_or_not_enough_of_is_had_all_the_same),
 		cmocka_unit_test(test_random_that_the_kernel_has_not_is_the_devices),
 		cmocka_unit_test(test_random_without_any_source_differs_in_each_call_and_process),

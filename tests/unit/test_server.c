@@ -57,6 +57,7 @@ static void test_server_patience_is_four_round_trips_within_bounds(void **state)
 	make(state);
 	rcm_server_answered(&server, at, at);
 	assert_int_equal(rcm_server_patience(&server), 5 * MS);
+	assert_int_equal(server.best_trip, 1);
 }
 
 /* A name that takes its time is no reason to be patient with all. */
@@ -72,6 +73,11 @@ static void test_server_usual_round_trip_is_not_that_of_one_slow_name(void **sta
 	answer_after(8 * MS);
 	answer_after(16 * MS);
 	assert_int_equal(server.round_trip, 9 * MS);
+	answer_after(server.best_trip);
+	assert_int_equal(server.best_trip, 8 * MS + 8 * MS / 1024 + 1 + (8 * MS + 8 * MS / 1024 + 1) / 1024 + 1);
+	make(state);
+	answer_after(8 * MS);
+	answer_after(16 * MS);
 	answer_after(1000 * MS);
 	assert_int_equal(server.round_trip, 9 * MS - 9 * MS / 8 + 18 * MS / 8);
 }

@@ -30,6 +30,7 @@ static void test_sockaddr_len_is_zero_for_other_families(void **state)
 static void test_sockaddr_copy_of_a_short_or_foreign_address_is_refused_and_zeroed(void **state)
 {
 	union rcm_sockaddr from = parsed("fe80::1", AF_INET6), to, zero = { 0 };
+	char *octet = malloc(1);
 
 	(void)state;
 	assert_true(rcm_sockaddr_copy(&to, &from.sa, 28));
@@ -37,6 +38,9 @@ static void test_sockaddr_copy_of_a_short_or_foreign_address_is_refused_and_zero
 	assert_false(rcm_sockaddr_copy(&to, &from.sa, 27));
 	assert_memory_equal(&to, &zero, sizeof(to));
 	assert_false(rcm_sockaddr_copy(&to, &from.sa, 1));
+	assert_non_null(octet);
+	assert_false(rcm_sockaddr_copy(&to, (struct sockaddr *)octet, 1));
+	free(octet);
 	from.sa.sa_family = AF_UNIX;
 	assert_false(rcm_sockaddr_copy(&to, &from.sa, 0));
 	assert_memory_equal(&to, &zero, sizeof(to));
@@ -44,7 +48,7 @@ static void test_sockaddr_copy_of_a_short_or_foreign_address_is_refused_and_zero
 
 static void test_sockaddr_port_of_each_family_survives_a_round_trip(void **state)
 {
-	union rcm_sockaddr all[3] = { parsed("192.0.2.1", AF_INET), parsed("::1", AF_INET6) };
+	union rcm_sockaddr all[3] = { parsed("192.0.2.1", AF_INET), parsed("::1", AF_INET6) }, v6 = all[1];
 
 	(void)state;
 	rcm_sockaddr_ib(&all[2], gid, 0xffff, 0x1060000, 0xffffffffffff0000);
@@ -53,6 +57,8 @@ static void test_sockaddr_port_of_each_family_survives_a_round_trip(void **state
 		rcm_sockaddr_set_port(&all[i], htons(7471));
 		assert_int_equal(ntohs(rcm_sockaddr_port(&all[i].sa)), 7471);
 	}
+	v6.in6.sin6_port = htons(7471);
+	assert_memory_equal(&all[1], &v6, sizeof(v6));
 	assert_int_equal(be64toh(all[2].ib.sib_sid), 0x1060000 + 7471);
 	assert_int_equal(be64toh(all[2].ib.sib_sid_mask), UINT64_MAX);
 	rcm_sockaddr_set_port(&all[2], htons(0x100));
@@ -82,6 +88,10 @@ static void test_sockaddr_that_differs_in_scope_or_port_is_not_equal(void **stat
 	assert_false(rcm_sockaddr_equal(&a.sa, &b.sa));
 	b = parsed("fe80::2", AF_INET6);
 	assert_false(rcm_sockaddr_equal(&a.sa, &b.sa));
+	a = parsed("::", AF_INET6);
+	b = parsed("0.0.0.0", AF_INET);
+	assert_false(rcm_sockaddr_equal(&a.sa, &b.sa));
+	assert_false(rcm_sockaddr_equal(&b.sa, &a.sa));
 	b = parsed("127.0.0.1", AF_INET);
 	assert_false(rcm_sockaddr_equal(&a.sa, &b.sa));
 	a = b;
@@ -101,7 +111,10 @@ static void test_sockaddr_ib_differs_by_gid_pkey_service_id_and_mask(void **stat
 	union rcm_sockaddr a, b;
 
 	(void)state;
+	memset(&a, 0xff, sizeof(a));
 	rcm_sockaddr_ib(&a, gid, 0x8001, 5, UINT64_MAX);
+	assert_int_equal(a.ib.sib_flowinfo, 0);
+	assert_int_equal(a.ib.sib_scope_id, 0);
 	rcm_sockaddr_ib(&b, gid, 0x8001, 5, UINT64_MAX);
 	assert_true(rcm_sockaddr_equal(&a.sa, &b.sa));
 	rcm_sockaddr_ib(&b, gid, 0x8002, 5, UINT64_MAX);
@@ -158,6 +171,8 @@ static void test_sockaddr_parse_reads_a_gid_with_af_ib(void **state)
 	assert_int_equal(u.ib.sib_family, AF_IB);
 	assert_memory_equal(u.ib.sib_addr.sib_raw, gid, 16);
 	assert_int_equal(u.ib.sib_pkey, 0xffff);
+	assert_int_equal(u.ib.sib_sid, 0);
+	assert_int_equal(u.ib.sib_sid_mask, 0);
 	assert_int_equal(rcm_sockaddr_parse("10.0.0.1", AF_IB, &u), 0);
 	u = parsed("fe80::7%9", AF_IB);
 	assert_memory_equal(u.ib.sib_addr.sib_raw, gid, 16);
