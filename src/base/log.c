@@ -24,8 +24,8 @@ static struct rcm_sink sink;
 static void log_refuse_sink(const char *text, int error)
 {
 	static const struct rcm_sink stderr_sink;
-	char line[512];
-	int len = snprintf(line, sizeof(line) - 1, "rai: error: RAI_LOG_FILE %.256s: %s\n", text,
+	char line[400];
+	int len = snprintf(line, sizeof(line), "rai: error: RAI_LOG_FILE %.256s: %s\n", text,
 			   error == -EINVAL ? "neither an absolute path nor \"journal\"" : strerrordesc_np(-error));
 
 	rcm_sink_write(&stderr_sink, LOG_ERR, line, (size_t)len);

@@ -17,7 +17,7 @@ static uint32_t config_number(const char *name, uint32_t otherwise)
 	const char *text = secure_getenv(name);
 	unsigned long value;
 
-	if (!text || !*text || strlen(text) > 10 || text[strspn(text, "0123456789")])
+	if (!text || !*text || text[strspn(text, "0123456789")])
 		return otherwise;
 	value = strtoul(text, NULL, 10);
 	return value < UINT32_MAX ? (uint32_t)value : otherwise;

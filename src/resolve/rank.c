@@ -42,12 +42,12 @@ uint64_t rcm_rank_spread(const struct rcm_gid *client, const struct rcm_gid *ser
 
 bool rcm_rank_is_full(struct rcm_rank_memory *memory, const struct rcm_gid *port, uint16_t pkey)
 {
-	unsigned known = memory->count < MEMORY_MAX ? memory->count : MEMORY_MAX;
 	bool full;
 
 	if (!pkey)
 		return false;
-	for (unsigned i = 0; i < known; i++)
+	/* Where none was seen the P_Key is 0. */
+	for (unsigned i = 0; i < MEMORY_MAX; i++)
 		if (memory->seen[i].pkey == pkey && !memcmp(&memory->seen[i].port, port, sizeof(*port)))
 			return memory->seen[i].full;
 	full = rcm_sa_port_is_full_member(port, pkey);

@@ -57,6 +57,11 @@ static void test_accept_of_gids_takes_these_in_whatever_order(void **state)
 
 	(void)state;
 	assert_int_equal(rcm_accept_new(false, gids, 2, &accept), 0);
+	assert_null(rcm_accept_get(NULL));
+	rcm_accept_put(NULL);
+	/* Each of its holders has it. */
+	assert_ptr_equal(rcm_accept_get(accept), accept);
+	rcm_accept_put(accept);
 	assert_true(takes(&a, 5));
 	assert_false(takes(&b, 0xffff));
 	assert_true(takes(&c, 0));

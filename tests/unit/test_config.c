@@ -37,6 +37,7 @@ static void test_config_takes_numbers_from_the_environment(void **state)
 	(void)state;
 	assert_true(child_sees(&(struct setting){ NULL, NULL, { RCM_DEADLINE_DEFAULT, 0 } }));
 	assert_true(child_sees(&(struct setting){ "250", "500", { 250, 500 } }));
+	assert_true(child_sees(&(struct setting){ "000000000250", "9", { 250, 9 } }));
 	assert_true(child_sees(&(struct setting){ "0", "4294967294", { 0, 4294967294 } }));
 }
 

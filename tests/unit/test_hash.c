@@ -2,7 +2,20 @@
 /* The hash of keys that others choose. */
 #include "base/hash.h"
 
+#include "base/random.h"
+#include "base/siphash.h"
 #include "test.h"
+
+enum { CHANCE = 0x5a };
+static unsigned fills;
+
+void __wrap_rcm_random_fill(void *to, size_t len);
+
+void __wrap_rcm_random_fill(void *to, size_t len)
+{
+	fills++;
+	memset(to, CHANCE, len);
+}
 
 static void test_hash_of_keys_that_differ_anywhere_differs(void **state)
 {
@@ -17,10 +30,23 @@ static void test_hash_of_keys_that_differ_anywhere_differs(void **state)
 	}
 }
 
+/* Of this process alone: nobody can choose keys that fall into one bucket. */
+static void test_hash_is_siphash_with_a_key_of_chance(void **state)
+{
+	uint8_t key[16];
+
+	(void)state;
+	assert_int_equal(fills, 1);
+	memset(key, CHANCE, sizeof(key));
+	assert_int_equal(rcm_hash("abcdefghi", 9), (unsigned)rcm_siphash(key, 1, 3, "abcdefghi", 9));
+	assert_int_equal(fills, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_hash_of_keys_that_differ_anywhere_differs),
+		cmocka_unit_test(test_hash_is_siphash_with_a_key_of_chance),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
