@@ -3,10 +3,13 @@
 #include "base/random.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <sys/random.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "dns/random.h"
 #include "sandbox.h"
@@ -93,6 +96,69 @@ static void test_random_that_the_kernel_has_not_is_the_devices(void **state)
 	device_has = -1;
 }
 
+/* Of whatever length, as the library makes them itself where the device has none. */
+static void test_random_fills_what_it_is_to_and_no_more(void **state)
+{
+	static const uint8_t none[32];
+	uint8_t bytes[32];
+
+	(void)state;
+	most = -EAGAIN;
+	device_has = 0;
+	for (size_t len = 0; len < 24; len++) {
+		memset(bytes, 0, sizeof(bytes));
+		rcm_random_fill(bytes, len);
+		assert_memory_equal(bytes + len, none, sizeof(bytes) - len);
+		if (len > 8)
+			assert_memory_not_equal(bytes + len - 8, none, 8);
+	}
+	device_has = -1;
+}
+
+/* Zero, too, is the number of a descriptor. */
+static void test_random_of_the_device_leaves_no_descriptor(void **state)
+{
+	uint8_t bytes[16], devices[16];
+	int input = dup(STDIN_FILENO);
+
+	(void)state;
+	most = -EAGAIN;
+	device_has = sizeof(bytes);
+	memset(devices, DEVICES, sizeof(devices));
+	close(STDIN_FILENO);
+	rcm_random_fill(bytes, sizeof(bytes));
+	assert_memory_equal(bytes, devices, sizeof(bytes));
+	assert_int_equal(fcntl(STDIN_FILENO, F_GETFD), -1);
+	device_has = -1;
+	if (input >= 0) {
+		dup2(input, STDIN_FILENO);
+		close(input);
+	}
+}
+
+static void *fill_cancelled(void *arg)
+{
+	int before;
+
+	pthread_cancel(pthread_self());
+	rcm_random_fill(arg, 16);
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+	return before == PTHREAD_CANCEL_ENABLE ? arg : NULL;
+}
+
+static void test_random_is_no_cancellation_point(void **state)
+{
+	uint8_t bytes[16];
+	pthread_t thread;
+	void *ended;
+
+	(void)state;
+	most = -EAGAIN;
+	assert_int_equal(pthread_create(&thread, NULL, fill_cancelled, bytes), 0);
+	pthread_join(thread, &ended);
+	assert_ptr_equal(ended, bytes);
+}
+
 /* Nor /dev/urandom, as in a sandbox without /dev; and a child doesn't get its parent's. */
 static void test_random_without_any_source_differs_in_each_call_and_process(void **state)
 {
@@ -149,6 +215,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_random_that_the_kernel_has_not_or_not_enough_of_is_had_all_the_same),
 		cmocka_unit_test(test_random_that_the_kernel_has_not_is_the_devices),
+		cmocka_unit_test(test_random_fills_what_it_is_to_and_no_more),
+		cmocka_unit_test(test_random_of_the_device_leaves_no_descriptor),
+		cmocka_unit_test(test_random_is_no_cancellation_point),
 		cmocka_unit_test(test_random_without_any_source_differs_in_each_call_and_process),
 		cmocka_unit_test(test_random_of_many_calls_the_system_once),
 	};
