@@ -48,6 +48,49 @@ static void test_labels_in_message_are_walked_by_pointers_that_go_back(void **st
 	assert_int_equal(rcm_labels_skip(bytes, 13, 11), 0);
 }
 
+/* All ways to read a name say alike how long it may be, and where it ends. Nothing stands behind the message. */
+static void test_labels_in_message_may_be_far_apart_and_of_255_octets_in_all(void **state)
+{
+	enum { FAR = 300, LEN = FAR + 2 };
+	/* Three labels of 63 octets, and one of so many. */
+	static const struct { uint8_t last; bool is_name; } rows[] = { { 61, true }, { 62, false } };
+	uint8_t *bytes = malloc(LEN), labels[RCM_LABELS_MAX];
+
+	(void)state;
+	assert_non_null(bytes);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		size_t at = 6;
+
+		memset(bytes, 'x', LEN);
+		for (int j = 0; j < 3; j++, at += 64)
+			bytes[at] = 63;
+		bytes[at] = rows[i].last;
+		bytes[at + 1 + rows[i].last] = 0;
+		bytes[FAR] = 0xc0;
+		bytes[FAR + 1] = 6;
+		assert_int_equal(rcm_labels_skip(bytes, LEN, FAR), rows[i].is_name ? LEN : 0);
+		assert_int_equal(rcm_labels_copy(bytes, LEN, FAR, labels), rows[i].is_name);
+		if (rows[i].is_name)
+			assert_int_equal(rcm_labels_size(labels), RCM_LABELS_MAX);
+	}
+	/* A pointer to behind the first 255 octets, and one that is cut in two. */
+	memset(bytes, 0, LEN);
+	memcpy(bytes + 290, "\1a\1b", 5);
+	bytes[FAR] = 0xc0 | 290 >> 8;
+	bytes[FAR + 1] = 290 & 0xff;
+	assert_int_equal(rcm_labels_skip(bytes, LEN, FAR), LEN);
+	assert_true(rcm_labels_copy(bytes, LEN, FAR, labels));
+	assert_memory_equal(labels, "\1a\1b", 5);
+	assert_true(rcm_labels_are(bytes, LEN, FAR, (const uint8_t *)"\1A\1b"));
+	bytes[LEN - 1] = 0xc0;
+	assert_int_equal(rcm_labels_skip(bytes, LEN, LEN - 1), 0);
+	bytes[LEN - 1] = 1;
+	assert_int_equal(rcm_labels_skip(bytes, LEN, LEN - 1), 0);
+	assert_int_equal(rcm_labels_skip(bytes, LEN, LEN), 0);
+	assert_int_equal(rcm_labels_skip_known(bytes, LEN, LEN), 0);
+	free(bytes);
+}
+
 /* Also where letters are the same, octet for octet. */
 static void test_labels_in_message_are_those_by_one_pointer_that_goes_back_and_no_other(void **state)
 {
@@ -103,6 +146,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_labels_of_name_are_made_or_none),
 		cmocka_unit_test(test_labels_in_message_are_walked_by_pointers_that_go_back),
+		cmocka_unit_test(test_labels_in_message_may_be_far_apart_and_of_255_octets_in_all),
 		cmocka_unit_test(test_labels_in_message_are_those_by_one_pointer_that_goes_back_and_no_other),
 		cmocka_unit_test(test_labels_printed_have_a_backslash_before_what_is_special),
 		cmocka_unit_test(test_labels_printed_fit_whatever_is_in_them),

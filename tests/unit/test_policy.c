@@ -90,6 +90,13 @@ static void test_policy_of_two_lines_about_the_same_the_first_counts(void **stat
 	(void)state;
 	assert_int_equal(value_of(&policy.labels, "fd00::1"), 3);
 	assert_int_equal(value_of(&policy.labels, "2001:db8::1"), 5);
+	/* The longest that has it, wherever it stands, and of its last octet the bits that it has. */
+	policy = read_text("label ::/0 1\nlabel fd00::/33 4\nlabel fd00::/16 2\nlabel fd00::/40 5\nlabel fd00::/32 3\n");
+	assert_int_equal(value_of(&policy.labels, "fd00:0:7f00::1"), 4);
+	assert_int_equal(value_of(&policy.labels, "fd00:0:00ff::1"), 5);
+	assert_int_equal(value_of(&policy.labels, "fd00:0:8000::1"), 3);
+	assert_int_equal(value_of(&policy.labels, "fd00:1::1"), 2);
+	assert_int_equal(value_of(&policy.labels, "fd01::1"), 1);
 }
 
 static void test_policy_scopes_are_of_ipv4_prefixes_mapped_or_not(void **state)

@@ -54,6 +54,7 @@ static void test_sortlist_network_without_a_mask_has_that_of_its_class(void **st
 	check("192.168.8.1 192.168.7.255 172.17.0.1 172.16.255.1 11.0.0.1 10.255.255.255",
 	      "10.255.255.255 172.16.255.1 192.168.7.255 192.168.8.1 172.17.0.1 11.0.0.1");
 	read_text("128.0.0.0 192.0.0.0");
+	check("191.255.0.1 192.0.0.1", "192.0.0.1 191.255.0.1");
 	check("192.0.1.1 192.0.0.1 128.1.0.1 128.0.1.1", "128.0.1.1 192.0.0.1 192.0.1.1 128.1.0.1");
 }
 
@@ -96,9 +97,29 @@ static void test_sortlist_of_a_long_answer_sorts_the_first_48(void **state)
 	check(given, expected);
 }
 
+static void test_sortlist_is_the_same_by_all_its_networks(void **state)
+{
+	static const char *const texts[] = { "10.0.0.0", "10.0.0.0/255.0.0.0", "10.0.0.0/255.255.0.0", "11.0.0.0", "",
+					     "10.0.0.0 11.0.0.0", "11.0.0.0 10.0.0.0" };
+	enum { N = sizeof(texts) / sizeof(*texts) };
+
+	(void)state;
+	for (int i = 0; i < N; i++)
+		for (int j = 0; j < N; j++) {
+			struct rcm_sortlist other;
+
+			read_text(texts[i]);
+			other = list;
+			read_text(texts[j]);
+			/* The first two are one, with its natural mask. */
+			assert_int_equal(rcm_sortlist_is_same(&other, &list), i == j || i + j == 1);
+		}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_sortlist_is_the_same_by_all_its_networks),
 		cmocka_unit_test(test_sortlist_addresses_of_earlier_networks_come_first_and_equal_ones_stay),
 		cmocka_unit_test(test_sortlist_network_without_a_mask_has_that_of_its_class),
 		cmocka_unit_test(test_sortlist_words_that_are_no_networks_are_left_out),

@@ -4,15 +4,19 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <unistd.h>
 
 #include "fake_sysfs.h"
 #include "test.h"
 
+static const char *root;
+
 static int setup(void **state)
 {
 	(void)state;
-	rcm_sysfs_replace(rcm_fake_sysfs_new());
+	root = rcm_fake_sysfs_new();
+	rcm_sysfs_replace(root);
 	return 0;
 }
 
@@ -48,6 +52,29 @@ static void test_sysfs_line_of_what_cannot_be_read_is_an_error(void **state)
 	name[sizeof(name) - 1] = '\0';
 	assert_int_equal(rcm_sysfs_line(line, sizeof(line), "%s", name), -ENAMETOOLONG);
 	assert_false(rcm_sysfs_has("%s", name));
+	/* With the folder's name it has room for 511. */
+	for (size_t i = 0; i < sizeof(name); i++)
+		name[i] = i % 2 ? '/' : 'x';
+	name[511 - strlen(root) - 1] = '\0';
+	assert_int_equal(rcm_sysfs_line(line, sizeof(line), "%s", name), -ENOENT);
+	name[511 - strlen(root) - 1] = 'x';
+	name[511 - strlen(root)] = '\0';
+	assert_int_equal(rcm_sysfs_line(line, sizeof(line), "%s", name), -ENAMETOOLONG);
+}
+
+static void test_sysfs_line_of_an_empty_file_is_empty(void **state)
+{
+	char line[16] = "x", path[256];
+	int fd;
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/empty", root);
+	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	assert_true(fd >= 0);
+	close(fd);
+	errno = EIO;
+	assert_int_equal(rcm_sysfs_line(line, sizeof(line), "empty"), 0);
+	assert_string_equal(line, "");
 }
 
 static void test_sysfs_has_what_is_there(void **state)
@@ -108,6 +135,7 @@ int main(void)
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 		T(test_sysfs_line_is_the_first_without_its_end),
 		T(test_sysfs_line_of_what_cannot_be_read_is_an_error),
+		T(test_sysfs_line_of_an_empty_file_is_empty),
 		T(test_sysfs_has_what_is_there),
 		T(test_sysfs_each_entry_is_told_until_enough),
 		T(test_sysfs_reads_leave_no_descriptor),
