@@ -126,6 +126,18 @@ static void test_mutex_held_at_a_fork_is_unlocked_and_locked_in_the_child(void *
 	assert_int_equal(status, 0);
 }
 
+static void all_go(void *(*wait)(void *), void (*wake)(struct rcm_condition *))
+{
+	start(wait);
+	await_all_asleep();
+	rcm_mutex_lock(&mutex);
+	go = true;
+	wake(&changed);
+	rcm_mutex_unlock(&mutex);
+	join();
+	assert_int_equal(counter, THREADS);
+}
+
 static void *wait_for_go(void *arg)
 {
 	struct thread *thread = arg;
@@ -142,17 +154,10 @@ static void *wait_for_go(void *arg)
 static void test_condition_broadcast_wakes_all(void **state)
 {
 	(void)state;
-	start(wait_for_go);
-	await_all_asleep();
-	rcm_mutex_lock(&mutex);
-	go = true;
-	rcm_condition_broadcast(&changed);
-	rcm_mutex_unlock(&mutex);
-	join();
-	assert_int_equal(counter, THREADS);
+	all_go(wait_for_go, rcm_condition_broadcast);
 }
 
-/* Each takes the go away, so that a signal more is owed for the next. */
+/* Each signals to the next. */
 static void *pass_go_on(void *arg)
 {
 	struct thread *thread = arg;
@@ -170,14 +175,7 @@ static void *pass_go_on(void *arg)
 static void test_condition_signal_wakes_one_and_that_the_next(void **state)
 {
 	(void)state;
-	start(pass_go_on);
-	await_all_asleep();
-	rcm_mutex_lock(&mutex);
-	go = true;
-	rcm_condition_signal(&changed);
-	rcm_mutex_unlock(&mutex);
-	join();
-	assert_int_equal(counter, THREADS);
+	all_go(pass_go_on, rcm_condition_signal);
 }
 
 /* Each turn is the other's to begin: a wake-up that is lost stops both. */
