@@ -45,7 +45,7 @@ static void *look(void *arg)
 /* Without ever sleeping, as a program does that polls. */
 static bool spin_until_done(void)
 {
-	time_t until = time(NULL) + 5;
+	time_t until = time(NULL) + 60;
 
 	while (!atomic_load(&found.done) && time(NULL) < until)
 		;
