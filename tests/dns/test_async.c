@@ -138,11 +138,10 @@ static void test_f7_resolve_thousand_silent_ids_do_not_hold_up_a_live_one(void *
 	assert_true(user_wait(&u[1000], 5000));
 	assert_int_equal(u[1000].status, 0);
 	print_message("live after %.1f ms\n", u[1000].took_ms);
-	for (int i = 0; i < 1000; i++)
-		assert_false(u[i].done);
 	for (int i = 0; i < 1000; i++) {
 		assert_true(user_wait(&u[i], 20000));
 		assert_int_equal(u[i].status, -ETIMEDOUT);
+		assert_true(u[1000].took_ms < u[i].took_ms);
 	}
 	destroy_all(u, 1001);
 }
@@ -265,8 +264,10 @@ static void test_f35_destroy_in_mid_lookup_at_once(void **state)
 	struct user last = { 0 };
 
 	(void)state;
+	user_write("/etc/resolv.conf", PATIENT);
 	assert_true(least(destroy_ms, NULL, 50 * SLOW) <= 50 * SLOW);
 	user_ask(&last, "delay-150-last.liar.test");
+	user_write("/etc/resolv.conf", LIAR);
 	assert_int_equal(last.status, 0);
 	user_destroy(&last);
 }
