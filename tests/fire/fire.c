@@ -351,7 +351,8 @@ static struct left look(void)
 
 static bool is_as_before(const struct left *now, const struct left *before)
 {
-	return !now->idle && now->descriptors <= before->descriptors - before->idle && now->threads <= before->threads;
+	return !now->idle && now->descriptors <= before->descriptors - before->idle && now->threads <= before->threads &&
+	       now->memory <= before->memory;
 }
 
 /* What is kept for those who ask next goes within ten seconds. */
