@@ -14,7 +14,8 @@ enum {
 	/*
 	 * Names (of two questions, A and AAAA) under way to one name server: at first 128 have a place, more while
 	 * answers come as soon as ever, half as many where they stay out. One that is unanswered for four usual round
-	 * trips (5 to 50 ms; 10 ms while none is known) gives its place to the next and waits on.
+	 * trips (5 to 50 ms; 10 ms while none is known) gives its place to the next and waits on. What is
+	 * asked again waits for a place before those that are new.
 	 */
 	RCM_DNS_WINDOW = 128,		/* places at first */
 	RCM_DNS_WINDOW_MIN = 64,

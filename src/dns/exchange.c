@@ -37,6 +37,7 @@ static void exchange_give_place_up(struct rcm_exchange *exchange)
 }
 
 static void exchange_watch_patience(struct rcm_contact *contact);
+static void exchange_admit(struct rcm_contact *contact);
 
 static void exchange_patience_over(struct rcm_timer *timer)
 {
@@ -48,6 +49,7 @@ static void exchange_patience_over(struct rcm_timer *timer)
 		exchange_give_place_up(exchange);
 		rcm_server_overdue(&contact->known, exchange->asked_at, at);
 	}
+	exchange_admit(contact);
 	contact->servers->room(contact->servers->room_arg);
 	exchange_watch_patience(contact);
 }
@@ -82,6 +84,13 @@ static void exchange_forget_again(struct rcm_exchange *exchange)
 	exchange->again = NULL;
 }
 
+static void exchange_wait_no_more(struct rcm_exchange *exchange)
+{
+	TAILQ_REMOVE(&exchange->contact->waiting, exchange, place);
+	exchange->waits = false;
+	exchange->contact = NULL;
+}
+
 /* The server isn't asked any more. */
 static void exchange_leave(struct rcm_exchange *exchange)
 {
@@ -89,7 +98,9 @@ static void exchange_leave(struct rcm_exchange *exchange)
 
 	rcm_timer_stop(exchange->servers->carry.loop, &exchange->timer);
 	exchange_forget_again(exchange);
-	if (!contact)
+	if (exchange->waits)
+		exchange_wait_no_more(exchange);
+	if (!exchange->contact)
 		return;
 	if (exchange->carried.by && exchange->by_tcp)
 		rcm_tcp_take_back(&contact->tcp, &exchange->carried);
@@ -98,6 +109,7 @@ static void exchange_leave(struct rcm_exchange *exchange)
 	exchange_give_place_up(exchange);
 	contact->known.out--;
 	exchange->contact = NULL;
+	exchange_admit(contact);
 	exchange->servers->room(exchange->servers->room_arg);
 }
 
@@ -127,6 +139,31 @@ static unsigned exchange_weight_of(enum rcm_dns_verdict verdict)
 
 static void exchange_send(struct rcm_exchange *exchange);
 
+/* Before the names that are new: see exchange_send_in_turn(). */
+static void exchange_admit(struct rcm_contact *contact)
+{
+	struct rcm_exchange *exchange;
+
+	while ((exchange = TAILQ_FIRST(&contact->waiting)) && rcm_server_has_room(&contact->known, 1, 0)) {
+		exchange_wait_no_more(exchange);
+		exchange_send(exchange);
+	}
+}
+
+/* Those that were lost together would be asked again together, and more at once than the server can take. */
+static void exchange_send_in_turn(struct rcm_exchange *exchange)
+{
+	struct rcm_contact *contact = rcm_servers_get(exchange->servers, exchange_server_of(exchange));
+
+	if (!contact || rcm_server_has_room(&contact->known, 1, 0)) {
+		exchange_send(exchange);
+		return;
+	}
+	exchange->contact = contact;
+	exchange->waits = true;
+	TAILQ_INSERT_TAIL(&contact->waiting, exchange, place);
+}
+
 static void exchange_go_on(struct rcm_exchange *exchange, enum rcm_dns_verdict verdict)
 {
 	const struct rcm_resolv *resolv = exchange->resolv;
@@ -142,7 +179,7 @@ static void exchange_go_on(struct rcm_exchange *exchange, enum rcm_dns_verdict v
 	else if (++exchange->tries >= resolv->servers_count * (unsigned)resolv->attempts)
 		exchange_conclude(exchange, exchange->verdict, exchange->speaker, NULL);
 	else
-		exchange_send(exchange);
+		exchange_send_in_turn(exchange);
 }
 
 static enum rcm_dns_verdict exchange_verdict_of_errno(int error, bool cut)

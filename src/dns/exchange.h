@@ -22,6 +22,7 @@ struct rcm_exchange {
 	uint8_t tries;
 	int error;			/* why it could not be sent; 0: it was */
 	bool placed;
+	bool waits;			/* for a place, as it has been asked before: contact isn't asked yet */
 	bool by_tcp;
 	bool cut;			/* this server's answer by UDP was truncated */
 	enum rcm_dns_verdict verdict;	/* what is told if no server answers better */

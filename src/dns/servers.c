@@ -57,6 +57,7 @@ struct rcm_contact *rcm_servers_get(struct rcm_servers *servers, const union rcm
 	rcm_udp_init(&contact->udp, &servers->carry, address);
 	rcm_tcp_init(&contact->tcp, &servers->carry, address);
 	TAILQ_INIT(&contact->placed);
+	TAILQ_INIT(&contact->waiting);
 	TAILQ_INSERT_TAIL(&servers->contacts, contact, entry);
 	return contact;
 }

@@ -17,7 +17,8 @@ struct rcm_contact {
 	struct rcm_server known;
 	struct rcm_udp udp;
 	struct rcm_tcp tcp;
-	TAILQ_HEAD(, rcm_exchange) placed;	/* questions that have a place, in order of asking */
+	TAILQ_HEAD(, rcm_exchange) placed;	/* questions that have a place, in order of asking; */
+	TAILQ_HEAD(, rcm_exchange) waiting;	/* those that were asked before, and wait for one */
 	struct rcm_timer patience;
 	bool gone;				/* nobody asks it any more */
 };

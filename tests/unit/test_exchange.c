@@ -441,6 +441,51 @@ static void test_exchange_window_is_full_then_has_room_by_answers_or_by_patience
 		;
 }
 
+static unsigned take_all(void)
+{
+	struct name_server_question q;
+	unsigned count = 0;
+
+	while (name_server_take(0, false, &q))
+		count++;
+	return count;
+}
+
+/* They may have been lost together in the server's buffer, which the same number at once fills again. */
+static void test_exchange_lost_together_are_asked_again_as_there_are_places(void **state)
+{
+	enum { MANY = RCM_DNS_WINDOW };
+	static struct asked many[MANY], other;
+	unsigned count;
+
+	(void)state;
+	configure(1, "options timeout:2 attempts:2\n");
+	for (int i = 0; i < MANY; i++)
+		ask(&many[i], "a.test", AF_UNSPEC);
+	assert_int_equal(take_all(), 2 * MANY);
+	advance_ms(1999);
+	assert_int_equal(take_all(), 0);
+	advance_ms(1);
+	count = take_all();
+	assert_int_equal(count, 2 * RCM_DNS_WINDOW_MIN);
+	/* Who comes now is behind them, and who isn't interested any more holds nobody up. */
+	assert_int_equal(ask_to(&other, "b.test", AF_UNSPEC), -EAGAIN);
+	drop(&many[MANY - 1]);
+	advance_ms(50);
+	count += take_all();
+	assert_int_equal(count, 2 * MANY - 2);
+	assert_int_equal(ask_to(&other, "b.test", AF_UNSPEC), 0);
+	assert_int_equal(take_all(), 2);
+	drop(&other);
+	advance_ms(1949);
+	assert_false(many[0].done);
+	advance_ms(1);
+	check(&many[0], RCM_DNS_TIMEOUT, 0);
+	assert_false(many[MANY - 2].done);
+	advance_ms(50);
+	check(&many[MANY - 2], RCM_DNS_TIMEOUT, 0);
+}
+
 static void test_exchange_without_descriptors_is_told_as_such_and_asks_when_there_are_some(void **state)
 {
 	struct name_server_question q;
@@ -609,6 +654,7 @@ int main(void)
 		SERVERS_TEST(test_exchange_server_silent_in_a_row_is_asked_last),
 		SERVERS_TEST(test_exchange_ports_change_after_so_many_questions_and_ids_are_never_twice),
 		SERVERS_TEST(test_exchange_window_is_full_then_has_room_by_answers_or_by_patience),
+		SERVERS_TEST(test_exchange_lost_together_are_asked_again_as_there_are_places),
 		SERVERS_TEST(test_exchange_without_descriptors_is_told_as_such_and_asks_when_there_are_some),
 		SERVERS_TEST(test_exchange_while_the_kernel_has_no_random_numbers_asks_all_the_same),
 		SERVERS_TEST(test_exchange_without_attempts_nobody_is_asked),
