@@ -34,6 +34,8 @@
 enum { MANY = 1000, SOME = 200, FEW = 8, FAULTS_MAX = 128, SIDES = 3, SITUATIONS = 4 };
 enum { AT_A_TIME = 10, LATE_MS = 5000, ENDLESS_MS = 60000, IDLE_MS = 20000, PROCESS_S = 300 };
 enum { MEMORY_MOST = 64 << 20, DESCRIPTORS = 256 };
+/* Octets: what the least piece that each of many names left would come to. The allocator's rounding is below that. */
+enum { LEAST_LEFT = MANY * 32 };
 
 int __lsan_do_recoverable_leak_check(void) __attribute__((weak));
 
@@ -352,7 +354,7 @@ static struct left look(void)
 static bool is_as_before(const struct left *now, const struct left *before)
 {
 	return !now->idle && now->descriptors <= before->descriptors - before->idle && now->threads <= before->threads &&
-	       now->memory <= before->memory;
+	       now->memory < before->memory + LEAST_LEFT;
 }
 
 /* What is kept for those who ask next goes within ten seconds. */
@@ -370,7 +372,7 @@ static void wait_for_rest(const struct left *before)
 	if (!is_as_before(&now, before))
 		fire_complain("%u descriptors, %u of them idle, and %u threads; before %u, %u and %u", now.descriptors, now.idle,
 			      now.threads, before->descriptors, before->idle, before->threads);
-	if (now.memory > before->memory)
+	if (now.memory >= before->memory + LEAST_LEFT)
 		fire_complain("%zu octets more than before", now.memory - before->memory);
 	getrusage(RUSAGE_SELF, &usage);
 	if (SLOW == 1 && usage.ru_maxrss > MEMORY_MOST / 1024)
