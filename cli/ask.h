@@ -8,6 +8,9 @@
 #include "out.h"
 #include "ports.h"
 
+/* Why there is not even a channel. */
+#define CLI_NO_DEVICE "no RDMA device, and RAI_DEVICELESS is not 1"
+
 struct cli_question {
 	const char *node, *service;		/* NULL: not given */
 	struct rdma_addrinfo hints;

@@ -21,7 +21,7 @@
 #include "tally.h"
 #include "words.h"
 
-enum { SHOWN_MS = 100, EXIT_SIGNAL = 128, NODE_MAX = 253 };
+enum { SHOWN_MS = 100, EXIT_SIGNAL = 128 };
 
 struct item {
 	struct cli_answer answer;	/* first: the id's context */
@@ -267,11 +267,7 @@ static struct item *item_read(struct course *course, char *line)
 		return NULL;
 	if (course->bulk->sa ? service != NULL : service && strtok_r(NULL, " \t\r", &left))
 		why = course->bulk->sa ? "more than one SERVICE" : "more than NODE and SERVICE";
-	else if (strlen(node) > NODE_MAX || (service && strlen(service) > NODE_MAX))
-		why = "longer than 253 bytes";
-	else if (!cli_is_word(node) || (service && !cli_is_word(service)))
-		why = "not UTF-8, or a control character in it";
-	else if (!course->bulk->sa && !cli_is_node(node, "", hint, sizeof(hint)))
+	else if (!cli_is_question(&course->bulk->question.hints, node, service, hint, sizeof(hint)))
 		why = hint;
 	if (why) {
 		cli_tally_wipe(&course->tally);

@@ -26,7 +26,6 @@
 
 enum {
 	NODE_MAX = 253,		/* as rdma_resolve_addrinfo(3) has it */
-	SERVICE_NAME_MAX = 63,
 	OPTION_SRV = 256,	/* it has no letter */
 	LINE = 1024,		/* a target has 255 bytes */
 };
@@ -74,13 +73,16 @@ static void check(struct argp_state *state, const struct explain *e)
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct explain *e = state->input;
+	char why[CLI_NODE_WHY];
 
 	switch (key) {
 	case ARGP_KEY_INIT:
 		cli_check_options(state, options, true);
 		return 0;
 	case 's':
-		e->sa = cli_read_word(state, "SERVICE", arg, SERVICE_NAME_MAX);
+		e->sa = cli_read_word(state, "SERVICE", arg, NODE_MAX);
+		if (!cli_is_sa_service(e->sa, why, sizeof(why)))
+			argp_error(state, "%s", why);
 		return 0;
 	case 'p':
 		e->port = cli_read_word(state, "PORT", arg, NODE_MAX);
@@ -203,6 +205,9 @@ static const char *advice(const struct explain *e, const struct cli_answer *answ
 	case ENOENT:
 		if (e->srv)
 			return "look at the spelling of service and domain; dig SRV NAME shows what the zone has";
+		if (!e->sa && strchr(e->node, '%'))
+			return "behind '%' goes an interface of this host, as 'ip link' lists them, and only where the "
+			       "address is link-local (fe80::1%eth0); others stand without";
 		return e->sa ? "look whether it is published, as 'rai service add' at its host tells; names count "
 			       "letter by letter" :
 			       "check its spelling, and the search list above; a host that no server knows can be "
@@ -288,6 +293,7 @@ static json_t *json_results(const struct explain *e, const struct cli_answer *an
 					 (int)cli_address_port(info->ai_dst_addr), "source",
 					 info->ai_src_addr ? from : NULL, "device", has ? device : NULL,
 					 "why_no_device", has ? NULL : device);
+			cli_json_add_ib(json, info->ai_dst_addr);
 			cli_json_add_srv(json, info);
 			json_array_append_new(results, json);
 		}
@@ -303,9 +309,10 @@ static int print_json(const struct explain *e, const struct cli_answer *answers,
 			json_array_append_new(failures, json_pack("{s:s?, s:s, s:i, s:s, s:s}", "via", answers[i].port,
 					      "status", cli_errno_word(answers[i].status), "errno", -answers[i].status,
 					      "text", answers[i].text, "advice", advice(e, &answers[i])));
-	json = json_pack("{s:i, s:s?, s:s?, s:b, s:b, s:I, s:o, s:o, s:o}", "version", CLI_JSON_VERSION, "node",
+	json = json_pack("{s:i, s:s?, s:s?, s:b, s:b, s:o, s:o, s:o, s:o}", "version", CLI_JSON_VERSION, "node",
 			 e->node, "service", e->sa ? e->sa : e->service, "sa", e->sa != NULL, "srv", (int)e->srv,
-			 "time_us", (json_int_t)e->took_us, "steps", cli_steps_json(e->steps),
+			 "time_us", e->took_us < 0 ? json_null() : json_integer(e->took_us), "steps",
+			 cli_steps_json(e->steps),
 			 "results", json_results(e, answers, count),
 			 "failures", failures);
 	cli_steps_sum(e->steps, json);
@@ -313,6 +320,17 @@ static int print_json(const struct explain *e, const struct cli_answer *answers,
 }
 
 /* ---- Asking ---- */
+
+/* Nothing could be asked: with --json the object says so like any other failure. */
+static int explain_unasked(struct explain *e, const char *what, const char *why, int error)
+{
+	struct cli_answer answer = { .port = e->port, .status = error };
+
+	cli_fail(what, why, CLI_FAILED);
+	snprintf(answer.text, sizeof(answer.text), "%s: %s", what, why);
+	e->took_us = -1;
+	return e->json ? print_json(e, &answer, 1, CLI_FAILED) : CLI_FAILED;
+}
 
 static enum cli_exit verdict(const struct cli_answer *answers, size_t count)
 {
@@ -344,20 +362,22 @@ static int explain(struct explain *e)
 
 	if (e->sa) {
 		rc = cli_ports_choose(e->port, ports, why);
+		if (rc == -EINVAL)
+			return cli_fail(e->port ? e->port : e->sa, why, CLI_USAGE);
 		if (rc < 0)
-			return cli_fail(e->port ? e->port : e->sa, why, rc == -EINVAL ? CLI_USAGE : CLI_FAILED);
+			return explain_unasked(e, e->port ? e->port : e->sa, why, rc);
 		question.ports = ports;
 		question.places = (size_t)rc;
 	}
 	e->steps = cli_steps_watch();
 	if (!e->steps)
-		return cli_fail("watching the steps", strerror(errno), CLI_FAILED);
+		return explain_unasked(e, "watching the steps", strerror(errno), -errno);
 	start = cli_now_us();
 	rc = cli_ask(&question, answers, &step);
 	e->took_us = cli_now_us() - start;
 	cli_steps_end();
 	if (rc < 0)
-		return cli_fail(step, strerror(-rc), CLI_FAILED);
+		return explain_unasked(e, step, rc == -ENODEV ? CLI_NO_DEVICE : strerror(-rc), rc);
 	rc = (int)verdict(answers, question.places);
 	if (e->json)
 		rc = print_json(e, answers, question.places, rc);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* rai resolve: reads the command line, asks, prints, and says by its exit status how it went. */
 #include <argp.h>
-#include <arpa/inet.h>
 #include <ctype.h>
 #include <errno.h>
 #include <limits.h>
@@ -21,7 +20,6 @@
 
 enum {
 	NODE_MAX = 253,		/* as rdma_resolve_addrinfo(3) has it */
-	SERVICE_NAME_MAX = 63,
 	WATCH_MS = 2000,	/* between two rounds, unless told otherwise, */
 	WATCH_MIN_MS = 100,	/* and at least */
 	OPTION_SRV = 256,	/* it has no letter */
@@ -67,18 +65,12 @@ static const struct argp_option options[] = {
 /* A number is a service id, as rdma_resolve_addrinfo(3) has it. */
 static const char *read_sa_service(struct argp_state *state, const char *arg)
 {
-	char *end;
+	char why[CLI_NODE_WHY];
 
-	cli_read_word(state, "SERVICE", arg, SERVICE_NAME_MAX);
-	errno = 0;
-	if (isdigit((unsigned char)*arg) && strtoull(arg, &end, 0) == ULLONG_MAX && errno == ERANGE && !*end)
-		argp_error(state, "SERVICE is a number beyond 64 bits: '%s'", arg);
+	cli_read_word(state, "SERVICE", arg, NODE_MAX);
+	if (!cli_is_sa_service(arg, why, sizeof(why)))
+		argp_error(state, "%s", why);
 	return arg;
-}
-
-static bool is_gid(const char *text)
-{
-	return inet_pton(AF_INET6, text, &(struct in6_addr) { 0 }) == 1;
 }
 
 static unsigned read_window(struct argp_state *state, const char *arg)
@@ -143,7 +135,7 @@ static void check(struct argp_state *state, const struct resolve *r)
 		argp_error(state, "%s is taken for a host; as a port: rai resolve -P '' %s", r->node, r->node);
 	if (r->family == AF_IB && !r->node && !r->file)
 		argp_error(state, "--family ib needs a NODE, a GID");
-	if (r->family == AF_IB && r->node && !is_gid(r->node))
+	if (r->family == AF_IB && r->node && !cli_is_gid(r->node))
 		argp_error(state, "NODE is no GID: '%s'", r->node);
 }
 
@@ -358,7 +350,6 @@ static int resolve_many(const struct resolve *r, const struct cli_question *ques
 
 static int resolve(const struct resolve *r)
 {
-	static const char no_device[] = "no RDMA device, and RAI_DEVICELESS is not 1";
 	struct cli_answer answers[CLI_PORTS_MAX] = { 0 };
 	struct cli_port ports[CLI_PORTS_MAX];
 	struct cli_question question = { 0 };
@@ -382,7 +373,7 @@ static int resolve(const struct resolve *r)
 	rc = cli_ask(&question, answers, &step);
 	cli_steps_end();
 	if (rc < 0)
-		return fail_unasked(r, step, rc == -ENODEV ? no_device : strerror(-rc), rc);
+		return fail_unasked(r, step, rc == -ENODEV ? CLI_NO_DEVICE : strerror(-rc), rc);
 	rc = print(r, &question, answers, steps, cli_now_us() - start);
 	cli_answers_free(answers, question.places);
 	return rc;

@@ -21,9 +21,19 @@ static json_t *json_hex64(__be64 value)
 	return json_sprintf("0x%016" PRIx64, (uint64_t)be64toh(value));
 }
 
-static json_t *json_address(const struct sockaddr *sa)
+void cli_json_add_ib(json_t *json, const struct sockaddr *sa)
 {
 	const struct sockaddr_ib *sib = (const void *)sa;
+
+	if (!sa || sa->sa_family != AF_IB)
+		return;
+	json_object_set_new(json, "pkey", json_integer(be16toh(sib->sib_pkey)));
+	json_object_set_new(json, "service_id", json_hex64(sib->sib_sid));
+	json_object_set_new(json, "service_id_mask", json_hex64(sib->sib_sid_mask));
+}
+
+static json_t *json_address(const struct sockaddr *sa)
+{
 	const struct sockaddr_in6 *in6 = (const void *)sa;
 	char word[80];
 	json_t *json;
@@ -35,11 +45,7 @@ static json_t *json_address(const struct sockaddr *sa)
 			 "port", (int)cli_address_port(sa));
 	if (sa->sa_family == AF_INET6 && in6->sin6_scope_id)
 		json_object_set_new(json, "scope_id", json_integer(in6->sin6_scope_id));
-	if (sa->sa_family == AF_IB) {
-		json_object_set_new(json, "pkey", json_integer(be16toh(sib->sib_pkey)));
-		json_object_set_new(json, "service_id", json_hex64(sib->sib_sid));
-		json_object_set_new(json, "service_id_mask", json_hex64(sib->sib_sid_mask));
-	}
+	cli_json_add_ib(json, sa);
 	return json;
 }
 
@@ -146,7 +152,7 @@ int cli_print_json(const struct cli_report *report, int status)
 			 "sa", (int)report->sa, "srv", (int)report->srv, "found", (json_int_t)found,
 			 "results", results, "failures", failures);
 	json_object_set_new(json, "time_us", report->took_us < 0 ? json_null() : json_integer(report->took_us));
-	if (report->steps)
+	if (!report->line)
 		cli_steps_sum(report->steps, json);
 	return cli_print_object(json, report->line ? JSON_COMPACT : JSON_INDENT(2), status);
 }

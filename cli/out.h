@@ -50,5 +50,8 @@ int cli_print_object(json_t *object, size_t flags, int status);
 /* Of a result of SRV records: its priority, weight and target. */
 void cli_json_add_srv(json_t *json, const struct rdma_addrinfo *info);
 
+/* And of an AF_IB address, or none of another. */
+void cli_json_add_ib(json_t *json, const struct sockaddr *sa);
+
 /* Whether a text may stand in JSON. */
 bool cli_is_utf8(const char *text);

@@ -2,6 +2,10 @@
 /* Words of a command line, checked, with a hint for what people write instead. */
 #include "read.h"
 
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <errno.h>
+#include <infiniband/ib.h>
 #include <limits.h>
 #include <math.h>
 #include <stdbool.h>
@@ -18,6 +22,8 @@
 enum {
 	DISTANCE_MAX = 31,
 	PORT_MAX = 65535,
+	NODE_MAX = 253,		/* as rdma_resolve_addrinfo(3) has them */
+	SERVICE_NAME_MAX = 63,
 	TYPO_MAX = 2,		/* letters that may be wrong */
 };
 
@@ -114,22 +120,87 @@ bool cli_is_number(const char *text)
 	return *text && text[strspn(text, "0123456789")] == 0;
 }
 
+/* Of a number whether it is one of a port; any name is. */
+static bool is_port(const char *text)
+{
+	return !cli_is_number(text) || strtoul(text, NULL, 10) <= PORT_MAX;
+}
+
 const char *cli_read_service(struct argp_state *state, const char *arg, size_t max)
 {
 	cli_read_word(state, "SERVICE", arg, max);
-	if (cli_is_number(arg) && strtoul(arg, NULL, 10) > PORT_MAX)
+	if (!is_port(arg))
 		argp_error(state, "a port is a number up to %d: '%s'", PORT_MAX, arg);
 	return arg;
 }
 
-void cli_check_srv(struct argp_state *state, const char *node, const char *service)
+bool cli_is_gid(const char *text)
+{
+	return inet_pton(AF_INET6, text, &(struct in6_addr) { 0 }) == 1;
+}
+
+static bool is_address(const char *text)
+{
+	return inet_pton(AF_INET, text, &(struct in_addr) { 0 }) == 1 || cli_is_gid(text);
+}
+
+bool cli_is_sa_service(const char *text, char *why, size_t size)
+{
+	char *end;
+
+	errno = 0;
+	if (strlen(text) > SERVICE_NAME_MAX)
+		snprintf(why, size, "SERVICE is longer than %d bytes", SERVICE_NAME_MAX);
+	else if (isdigit((unsigned char)*text) && strtoull(text, &end, 0) == ULLONG_MAX && errno == ERANGE && !*end)
+		snprintf(why, size, "SERVICE is a number beyond 64 bits: '%s'", text);
+	else
+		return true;
+	return false;
+}
+
+bool cli_is_srv(const char *node, const char *service, const char *before, char *why, size_t size)
 {
 	if (!node)
-		argp_error(state, "NODE is missing, a domain: %s --srv example.com nfs", state->name);
-	if (service && *node == '_')
-		argp_error(state, "NODE is a whole name, with the service in it: %s --srv %s", state->name, node);
-	if (service && *service != '_' && strchr(service, '.'))
-		argp_error(state, "a SERVICE with its protocol begins with '_': _nfs._udp");
+		snprintf(why, size, "NODE is missing, a domain: %s--srv example.com nfs", before);
+	else if (is_address(node))
+		snprintf(why, size, "NODE is a domain, and an address has no SRV records: '%s'", node);
+	else if (service && *node == '_')
+		snprintf(why, size, "NODE is a whole name, with the service in it: %s--srv %s", before, node);
+	else if (service && *service != '_' && strchr(service, '.'))
+		snprintf(why, size, "a SERVICE with its protocol begins with '_': _nfs._udp");
+	else
+		return true;
+	return false;
+}
+
+void cli_check_srv(struct argp_state *state, const char *node, const char *service)
+{
+	char before[CLI_NAME_MAX + 1], why[CLI_NODE_WHY];
+
+	snprintf(before, sizeof(before), "%s ", state->name);
+	if (!cli_is_srv(node, service, before, why, sizeof(why)))
+		argp_error(state, "%s", why);
+}
+
+bool cli_is_question(const struct rdma_addrinfo *hints, const char *node, const char *service, char *why, size_t size)
+{
+	if (strlen(node) > NODE_MAX || (service && strlen(service) > NODE_MAX))
+		snprintf(why, size, "longer than %d bytes", NODE_MAX);
+	else if (!cli_is_word(node) || (service && !cli_is_word(service)))
+		snprintf(why, size, "not UTF-8, or a control character in it");
+	else if (hints->ai_flags & RAI_SA)
+		return cli_is_sa_service(node, why, size);
+	else if (!cli_is_node(node, "", why, size))
+		return false;
+	else if (hints->ai_flags & RAI_SRV && !cli_is_srv(node, service, "", why, size))
+		return false;
+	else if (hints->ai_family == AF_IB && !cli_is_gid(node))
+		snprintf(why, size, "NODE is no GID: '%s'", node);
+	else if (service && !is_port(service))
+		snprintf(why, size, "a port is a number up to %d: '%s'", PORT_MAX, service);
+	else
+		return true;
+	return false;
 }
 
 int cli_read_family(struct argp_state *state, const char *arg, bool ib)

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <argp.h>
+#include <rdma/rai.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -36,11 +37,22 @@ const char *cli_read_service(struct argp_state *state, const char *arg, size_t m
 
 bool cli_is_number(const char *text);	/* digits alone */
 
-/* NODE and SERVICE, NULL where not given, as --srv takes them. */
+/* NODE and SERVICE, NULL where not given, as --srv takes them: whether they make sense, and why says what does, behind
+ * the command that stands before it. */
+bool cli_is_srv(const char *node, const char *service, const char *before, char *why, size_t size);
 void cli_check_srv(struct argp_state *state, const char *node, const char *service);
+
+bool cli_is_gid(const char *text);
+
+/* Whether the SA may have it: a name of 63 bytes at most, or a number of 64 bits. */
+bool cli_is_sa_service(const char *text, char *why, size_t size);
 
 /* AF_INET of "inet", AF_INET6 of "inet6", and where those of GIDs are taken, too, AF_IB of "ib". */
 int cli_read_family(struct argp_state *state, const char *arg, bool ib);
+
+/* Whether NODE and SERVICE of a line, of the SA one word that is SERVICE, make a question, as those of a command line
+ * do; why not. */
+bool cli_is_question(const struct rdma_addrinfo *hints, const char *node, const char *service, char *why, size_t size);
 
 /* All of the command line of a verb that takes --json and nothing else; doc: as in struct argp. */
 bool cli_read_json_only(int argc, char **argv, const char *doc, bool *ret_json);

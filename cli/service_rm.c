@@ -80,6 +80,13 @@ static void removal_note(struct removal *removal, json_t *array, const struct cl
 	json_array_append_new(array, json);
 }
 
+/* Of a port through which nothing was told; NULL: of none. */
+static void removal_note_port(const struct removal *removal, const char *port, int status, const char *text)
+{
+	json_array_append_new(removal->failed_json, json_pack("{s:s?, s:s, s:i, s:s}", "port", port, "status",
+							      cli_errno_word(status), "errno", -status, "text", text));
+}
+
 static void removal_print(const struct removal *removal, const struct cli_record_widths *widths,
 			  const struct cli_record *record, const char *what)
 {
@@ -142,6 +149,15 @@ static int print_json(const struct removal *removal, int status)
 	return cli_print_object(json, JSON_INDENT(2), status);
 }
 
+/* Nothing could be asked: with --json the object says so like any other failure. */
+static int removal_unasked(const struct removal *removal, const char *why, int error, int status)
+{
+	if (!removal->filter.json || status == CLI_USAGE)
+		return status;
+	removal_note_port(removal, removal->filter.port, -error, why);
+	return print_json(removal, status);
+}
+
 static int verdict(const struct removal *removal)
 {
 	const struct cli_registry *registry = &removal->registry;
@@ -152,6 +168,8 @@ static int verdict(const struct removal *removal)
 			continue;
 		fprintf(stderr, "rai service rm: %s: %s (-%s)\n", registry->ports[i].name, registry->answers[i].text,
 			cli_errno_word(registry->answers[i].status));
+		removal_note_port(removal, registry->ports[i].name, registry->answers[i].status,
+				  registry->answers[i].text);
 		status = CLI_FAILED;
 	}
 	if (status == CLI_FOUND && registry->count == 0) {
@@ -173,13 +191,15 @@ static int removal_run(struct removal *removal)
 
 	rc = cli_service_ports(removal->filter.port, registry->ports, &error);
 	if (rc < 0)
-		return -rc;
+		return removal_unasked(removal, "no InfiniBand port to ask through", error, -rc);
 	registry->port_count = (size_t)rc;
 	rc = cli_ports_all(removal->own, CLI_PORTS_MAX);
 	removal->own_count = rc > 0 ? (size_t)rc : 0;
 	rc = cli_registry_ask(registry, &removal->filter, 0, &step);
-	if (rc < 0)
-		return cli_fail(step, strerror(-rc), CLI_FAILED);
+	if (rc < 0) {
+		cli_fail(step, strerror(-rc), CLI_FAILED);
+		return removal_unasked(removal, step, -rc, CLI_FAILED);
+	}
 	rc = remove_all(removal);
 	if (rc > 0)
 		return rc;

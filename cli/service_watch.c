@@ -16,7 +16,8 @@
 #include "words.h"
 
 enum {
-	INTERVAL_MS = 2000,
+	INTERVAL_MS = 2000,	/* between two rounds, unless told otherwise, */
+	INTERVAL_MIN_MS = 100,	/* and at least */
 	BEFORE = 20,		/* columns that time and event take */
 };
 
@@ -36,7 +37,7 @@ struct watch {
 
 static const struct argp_option options[] = {
 	CLI_FILTER_OPTIONS,
-	{ "interval", 'I', "TIME", 0, "Ask so often; otherwise every 2 seconds", 0 },
+	{ "interval", 'I', "TIME", 0, "Ask so often, every 100ms at most; otherwise every 2 seconds", 0 },
 	{ "json", 'j', NULL, 0, "Print one JSON object a line", 0 },
 	CLI_OPTION_HELP,
 	{ 0 }
@@ -52,8 +53,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 'I':
 		watch->interval_ms = cli_read_duration(state, arg);
-		if (watch->interval_ms == 0)
-			argp_error(state, "an interval of 0 would ask without a pause");
+		if (watch->interval_ms < INTERVAL_MIN_MS)
+			argp_error(state, "the SA is asked again after 100ms at least: '%s'", arg);
 		return 0;
 	case 'h':
 		cli_help(state);

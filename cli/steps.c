@@ -173,6 +173,8 @@ json_t *cli_steps_json(struct cli_steps *steps)
 	};
 	json_t *array = json_array();
 
+	if (!steps)
+		return array;
 	pthread_mutex_lock(&steps->lock);
 	for (size_t i = 0; i < steps->count; i++) {
 		const struct step *step = &steps->steps[i];
@@ -227,29 +229,33 @@ static void member_lower(json_t *object, const char *member, int64_t value)
 		json_object_set_new(object, member, json_integer(value));
 }
 
+static void step_sum(const struct step *step, json_t *object, json_t *servers)
+{
+	if (step->server) {
+		json_t *server = server_of(servers, step->server);
+
+		if (step->status)
+			json_object_set_new(server, "status", json_string(cli_errno_word(step->status)));
+		else
+			member_add(server, step->kind == RAI_STEP_QUESTION ? "asked" : "found");
+		member_lower(server, "ttl_s", step->ttl_s);
+	} else if (step->kind == RAI_STEP_KEPT) {
+		member_lower(object, "ttl_s", step->ttl_s);
+		member_lower(object, "kept_s", step->kept_s);
+	}
+}
+
 void cli_steps_sum(struct cli_steps *steps, json_t *object)
 {
 	json_t *servers = json_array();
 
 	json_object_set_new(object, "ttl_s", json_null());
 	json_object_set_new(object, "kept_s", json_null());
-	pthread_mutex_lock(&steps->lock);
-	for (size_t i = 0; i < steps->count; i++) {
-		const struct step *step = &steps->steps[i];
-
-		if (step->server) {
-			json_t *server = server_of(servers, step->server);
-
-			if (step->status)
-				json_object_set_new(server, "status", json_string(cli_errno_word(step->status)));
-			else
-				member_add(server, step->kind == RAI_STEP_QUESTION ? "asked" : "found");
-			member_lower(server, "ttl_s", step->ttl_s);
-		} else if (step->kind == RAI_STEP_KEPT) {
-			member_lower(object, "ttl_s", step->ttl_s);
-			member_lower(object, "kept_s", step->kept_s);
-		}
-	}
-	pthread_mutex_unlock(&steps->lock);
 	json_object_set_new(object, "servers", servers);
+	if (!steps)
+		return;
+	pthread_mutex_lock(&steps->lock);
+	for (size_t i = 0; i < steps->count; i++)
+		step_sum(&steps->steps[i], object, servers);
+	pthread_mutex_unlock(&steps->lock);
 }

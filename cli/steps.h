@@ -22,11 +22,12 @@ void cli_steps_end(void);
 /* The tree without its root and its last branch, times from the beginning; width as cli_print_wrapped() has it. */
 void cli_steps_print(struct cli_steps *steps, FILE *out, int width);
 
-/* An array; each has time_us, kind and text, and server, ttl_s and kept_s where it has them. */
+/* An array; each has time_us, kind and text, and server, ttl_s and kept_s where it has them; empty of NULL. */
 json_t *cli_steps_json(struct cli_steps *steps);
 
 /* Gives object the members ttl_s and kept_s, null where there was none, and servers, an array of those that were asked
- * in this order: how often, how many answers had records, the errno of the last that had none, and the records' TTL. */
+ * in this order: how often, how many answers had records, the errno of the last that had none, and the records' TTL.
+ * NULL: nothing was asked. */
 void cli_steps_sum(struct cli_steps *steps, json_t *object);
 
 /* A branch of the tree: depth 0 or 1; last: none follows at its depth, under: the same of the one that it is below. */

@@ -14,7 +14,7 @@ static struct rcm_answer fixed[] = {
 	[RCM_ANSWER_DEADLINE] = { 1, -ETIMEDOUT, EAI_AGAIN, .text = "no answer before the deadline" },
 	[RCM_ANSWER_NO_MEMORY] = { 1, -ENOMEM, EAI_MEMORY, .text = "out of memory" },
 	[RCM_ANSWER_NO_SERVICE] = { 1, -ENOENT, EAI_SERVICE, .text = "no such service" },
-	[RCM_ANSWER_NO_SCOPE] = { 1, -ENOENT, EAI_NONAME, .text = "its scope is no interface" },
+	[RCM_ANSWER_NO_SCOPE] = { 1, -ENOENT, EAI_NONAME, .text = "its scope is no interface, or it isn't link-local" },
 	[RCM_ANSWER_OTHER_FAMILY] = {
 		1, -ENODATA, EAI_ADDRFAMILY, .text = "an address, but of another family",
 	},

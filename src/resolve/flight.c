@@ -86,14 +86,15 @@ static int flight_get(struct rcm_engine *engine, const struct rcm_request *reque
 	ret = flight_new(engine, request, &flight);
 	if (ret)
 		return ret;
+	/* Before the back end tells what it asks. */
+	rcm_step_trace(request->number, RCM_STEP_ASKED,
+		       (rcm_request_text(request), rcm_kind_of(request->flags)), "the sources of %s",
+		       rcm_request_is_sa(request) ? "services" : "names");
 	ret = flight_start(flight, request);
 	if (ret) {
 		flight_free(flight);
 		return ret;
 	}
-	rcm_step_trace(request->number, RCM_STEP_ASKED,
-		       (rcm_request_text(request), rcm_kind_of(request->flags)), "the sources of %s",
-		       rcm_request_is_sa(request) ? "services" : "names");
 	*ret_flight = flight;
 	return 0;
 }

@@ -72,7 +72,7 @@ static void test_answer_fixed_ones_have_a_status_a_code_and_words(void **state)
 		[RCM_ANSWER_DEADLINE] = { -ETIMEDOUT, EAI_AGAIN, "no answer before the deadline" },
 		[RCM_ANSWER_NO_MEMORY] = { -ENOMEM, EAI_MEMORY, "out of memory" },
 		[RCM_ANSWER_NO_SERVICE] = { -ENOENT, EAI_SERVICE, "no such service" },
-		[RCM_ANSWER_NO_SCOPE] = { -ENOENT, EAI_NONAME, "its scope is no interface" },
+		[RCM_ANSWER_NO_SCOPE] = { -ENOENT, EAI_NONAME, "its scope is no interface, or it isn't link-local" },
 		[RCM_ANSWER_OTHER_FAMILY] = { -ENODATA, EAI_ADDRFAMILY, "an address, but of another family" },
 		[RCM_ANSWER_NO_GID] = { -ENODATA, EAI_ADDRFAMILY, "names have no AF_IB addresses" },
 		[RCM_ANSWER_NO_PORT] = { -ENODEV, 0, "no active InfiniBand port" },
