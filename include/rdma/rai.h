@@ -68,7 +68,7 @@ int rai_cancel(struct rdma_cm_id *id);
 /*
  * Writes which step of the event's call failed, and why, in words, to buf, cut to len bytes with its NUL. For an event
  * without more to tell: the text of its status. Returns the length of the whole text, or -1 with errno EINVAL.
- * The event must not be acked yet.
+ * The event is the one that was taken, not yet acked, and no copy of it: its words lie behind it.
  */
 int rai_event_text(const struct rdma_cm_event *event, char *buf, size_t len);
 
