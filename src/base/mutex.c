@@ -90,6 +90,8 @@ int rcm_mutex_try_lock(struct rcm_mutex *mutex)
 	bool locked = atomic_compare_exchange_strong_explicit(&mutex->state, &state, RCM_MUTEX_LOCKED,
 							      memory_order_acquire, memory_order_relaxed);
 
+	if (locked && __tsan_acquire)
+		__tsan_acquire(mutex);
 	return locked ? 0 : -EBUSY;
 }
 

@@ -13,7 +13,9 @@
  *
  * A condition is signalled under its mutex. A wait may end without that, as where a signal handler ran.
  *
- * ThreadSanitizer sees by the C library's alone in which order locks are taken, so under it they are those.
+ * ThreadSanitizer sees by the C library's alone in which order locks are taken, so under it they are those. A program
+ * may be built with it where the library isn't: then it is told what a mutex orders, lest it find races in what one
+ * thread hands to another by an event.
  */
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
@@ -65,6 +67,10 @@ struct rcm_condition {
 #define RCM_MUTEX_INIT { RCM_MUTEX_FREE }
 #define RCM_CONDITION_INIT { 0, 0 }
 
+/* ThreadSanitizer's; NULL: it isn't here. */
+void __tsan_acquire(void *address) __attribute__((weak));
+void __tsan_release(void *address) __attribute__((weak));
+
 /* For the next two: one that isn't free, or that is awaited. */
 void rcm_mutex_lock_awaited(struct rcm_mutex *mutex);
 void rcm_mutex_wake(struct rcm_mutex *mutex);
@@ -76,10 +82,14 @@ static inline void rcm_mutex_lock(struct rcm_mutex *mutex)
 	if (!atomic_compare_exchange_strong_explicit(&mutex->state, &state, RCM_MUTEX_LOCKED, memory_order_acquire,
 						     memory_order_relaxed))
 		rcm_mutex_lock_awaited(mutex);
+	if (__tsan_acquire)
+		__tsan_acquire(mutex);
 }
 
 static inline void rcm_mutex_unlock(struct rcm_mutex *mutex)
 {
+	if (__tsan_release)
+		__tsan_release(mutex);
 	if (atomic_exchange_explicit(&mutex->state, RCM_MUTEX_FREE, memory_order_release) == RCM_MUTEX_AWAITED)
 		rcm_mutex_wake(mutex);
 }

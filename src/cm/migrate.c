@@ -169,7 +169,7 @@ static void migrate_finish(struct rcm_id *id, const struct stay *stay)
 
 static int migrate_to(struct rcm_id *id, struct rcm_channel *to, bool sync)
 {
-	struct stay stay;
+	struct stay stay = { .from = NULL };
 	int ret;
 
 	ret = migrate_begin(id, &stay);

@@ -126,6 +126,53 @@ static void test_mutex_held_at_a_fork_is_unlocked_and_locked_in_the_child(void *
 	assert_int_equal(status, 0);
 }
 
+#ifndef RCM_MUTEX_IS_PTHREADS
+
+/* ThreadSanitizer's, of a program that is built with it. */
+static struct {
+	void *acquired, *released;
+	bool was_held;
+} told;
+
+void __tsan_acquire(void *address)
+{
+	told.acquired = address;
+}
+
+void __tsan_release(void *address)
+{
+	told.released = address;
+	told.was_held = rcm_mutex_try_lock(address) == -EBUSY;
+}
+
+static void test_mutex_tells_a_program_under_thread_sanitizer_what_it_orders(void **state)
+{
+	struct rcm_mutex own = RCM_MUTEX_INIT;
+
+	(void)state;
+	memset(&told, 0, sizeof(told));
+	rcm_mutex_lock(&own);
+	assert_ptr_equal(told.acquired, &own);
+	assert_null(told.released);
+	rcm_mutex_unlock(&own);
+	assert_ptr_equal(told.released, &own);
+	assert_true(told.was_held);
+
+	memset(&told, 0, sizeof(told));
+	assert_int_equal(rcm_mutex_try_lock(&own), 0);
+	assert_ptr_equal(told.acquired, &own);
+	assert_int_equal(rcm_mutex_try_lock(&own), -EBUSY);
+}
+
+#else
+
+static void test_mutex_tells_a_program_under_thread_sanitizer_what_it_orders(void **state)
+{
+	(void)state;
+}
+
+#endif
+
 static void all_go(void *(*wait)(void *), void (*wake)(struct rcm_condition *))
 {
 	start(wait);
@@ -288,6 +335,7 @@ int main(void)
 		cmocka_unit_test(test_mutex_that_threads_contend_for_loses_no_count),
 		cmocka_unit_test(test_mutex_that_is_unlocked_goes_to_all_that_sleep_for_it),
 		cmocka_unit_test(test_mutex_held_at_a_fork_is_unlocked_and_locked_in_the_child),
+		cmocka_unit_test(test_mutex_tells_a_program_under_thread_sanitizer_what_it_orders),
 		cmocka_unit_test(test_condition_broadcast_wakes_all),
 		cmocka_unit_test(test_condition_signal_wakes_one_and_that_the_next),
 		cmocka_unit_test(test_condition_of_threads_that_take_turns_loses_no_wake_up),
