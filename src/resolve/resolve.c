@@ -76,9 +76,12 @@ int rcm_request_again(struct rcm_request *request)
 	if (!rcm_request_rests(request))
 		return 0;
 	ret = rcm_resolver_start(&engine);
-	if (!ret && rcm_engine_lift(request->engine, request))
-		rcm_engine_post(request->engine, request);
-	return ret;
+	if (ret || !rcm_engine_lift(request->engine, request))
+		return ret;
+	/* Not the one where it rested, if that was lost since. */
+	request->engine = engine;
+	rcm_engine_post(engine, request);
+	return 0;
 }
 
 static void request_tell_cancelled(struct rcm_request *request)

@@ -522,6 +522,43 @@ static int daemon_child(void)
 	return are_own_untouched(fds, before) ? 0 : 3;
 }
 
+/* It closes all once its engine runs, before what its parent had under way goes on. */
+static int child_that_loses_its_engine(void)
+{
+	struct rcm_question q = rcm_question_name("daemon.example");
+	struct rcm_asker asker = { 0 };
+	struct stat before[FILES];
+	int fds[FILES], status;
+
+	alarm(30);
+	if (rcm_asker_ask(&asker, &q))
+		return 1;
+	if (!open_own(fds, before))
+		return 2;
+	status = rcm_asker_ask(&asker, &q);
+	if (status && (status != -EBADF || rcm_asker_ask(&asker, &q)))
+		return 3;
+	/* Held until it is released, so it is there yet, unless it ended with the lost one. */
+	if (rcm_asker_again(&waits) || rcm_asker_times(&waits))
+		return 4;
+	rcm_fake_dns_release("fork.hold.example");
+	return rcm_asker_wait(&waits) && !waits.outcome.status && waits.times == 1 ? 0 : 5;
+}
+
+static void test_engine_forked_that_is_lost_goes_on_with_its_parents_in_the_next(void **state)
+{
+	struct rcm_question q = rcm_question_name("fork.hold.example");
+
+	(void)state;
+	rcm_fake_dns_reset();
+	assert_int_equal(rcm_asker_start(&waits, &q), 0);
+	rcm_fake_dns_wait_started(1);
+	assert_child_ends_with_0(child_that_loses_its_engine);
+	rcm_fake_dns_release("fork.hold.example");
+	assert_true(rcm_asker_wait(&waits));
+	rcm_asker_done(&waits);
+}
+
 /* ---- A program that closes all, and goes on in the same process ---- */
 
 /* Found by who asks next, or by the engine, which a timer wakes. */
@@ -796,6 +833,7 @@ int main(void)
 		T(test_engine_that_finds_itself_lost_tells_its_steps),
 		T(test_engine_forked_while_it_is_replaced_leaves_no_lock_held),
 		T(test_engine_forked_daemon_loses_none_of_its_own_files),
+		T(test_engine_forked_that_is_lost_goes_on_with_its_parents_in_the_next),
 		T(test_engine_forked_under_load_completes_every_request_in_both),
 #endif
 	};
