@@ -95,6 +95,8 @@ static void wait_sleeps(struct wait *wait)
 		asleep.ends_with_thread = has_thread_end && !pthread_setspecific(thread_end, &asleep);
 	wait->generation = rcm_fork_generation;
 	asleep.held = *wait;
+	/* What a signal handler gives up is whole. */
+	atomic_signal_fence(memory_order_release);
 	asleep.wait = wait;
 }
 
