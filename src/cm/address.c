@@ -43,26 +43,44 @@ static void address_bound_locked(struct rcm_id *id, union rcm_sockaddr *ret_src)
 		rcm_sockaddr_ib(ret_src, addr->addr.ibaddr.sgid.raw, 0, 0, 0);
 }
 
-/* True where the kernel's id is bound to another partition than dst's, or not as AF_IB: *ret_src is what it has to be
- * bound to. */
-static bool address_is_elsewhere(struct rcm_id *id, const union rcm_sockaddr *dst, union rcm_sockaddr *ret_src)
+/* What a destination begins with, and what it finds. */
+struct address_start {
+	bool routed;				/* it is refused, and nothing has begun */
+	bool settled;				/* the id was so before */
+	bool elsewhere;				/* the kernel's id is bound to another partition, or not as AF_IB */
+	union rcm_sockaddr src;			/* where so: what it has to be bound to */
+};
+
+static bool address_is_elsewhere_locked(struct rcm_id *id, const union rcm_sockaddr *dst, union rcm_sockaddr *ret_src)
+	RCM_REQUIRES(id->lock)
 {
 	uint16_t source, pkey;
-	bool bound;
 
-	if (!is_ib_host(dst))
+	rcm_lock_assert_held(&id->lock);
+	if (!is_ib_host(dst) || !id->bound || !id->has_handle || !id->pub.verbs || id->chain.settled ||
+	    !LIST_EMPTY(&id->mcasts))
 		return false;
-	rcm_lock_acquire(&id->lock);
-	bound = id->bound && id->has_handle && id->pub.verbs && !id->chain.settled && LIST_EMPTY(&id->mcasts);
-	if (bound)
-		address_bound_locked(id, ret_src);
-	rcm_lock_release(&id->lock);
-	if (!bound)
-		return false;
+	address_bound_locked(id, ret_src);
 	source = be16toh(ret_src->ib.sib_pkey);
 	pkey = pkey_for(&dst->ib, source);
 	ret_src->ib.sib_pkey = htobe16(pkey);
 	return pkey != source;
+}
+
+/* Settled before the command: its event may be delivered by another thread before this one goes on. */
+static struct address_start address_begin(struct rcm_id *id, const union rcm_sockaddr *dst)
+{
+	struct address_start start = { .routed = false };
+
+	rcm_lock_acquire(&id->lock);
+	start.routed = id->chain.routed;
+	if (!start.routed) {
+		start.elsewhere = address_is_elsewhere_locked(id, dst, &start.src);
+		start.settled = id->chain.settled;
+		id->chain.settled = true;
+	}
+	rcm_lock_release(&id->lock);
+	return start;
 }
 
 /*
@@ -110,41 +128,34 @@ static int address_refuse(struct rcm_id *id, const union rcm_sockaddr *dst)
 	return ret ? ret : -EINVAL;
 }
 
-static bool address_is_routed(struct rcm_id *id)
-{
-	bool routed;
-
-	rcm_lock_acquire(&id->lock);
-	routed = id->chain.routed;
-	rcm_lock_release(&id->lock);
-	return routed;
-}
-
-static int address_send(struct rcm_id *id, const union rcm_sockaddr *src, const union rcm_sockaddr *dst,
-			int timeout_ms)
+static int address_give(struct rcm_id *id, const union rcm_sockaddr *src, const union rcm_sockaddr *dst, int timeout_ms)
 {
 	union rcm_sockaddr from;
-	bool settled;
-	int ret = 0;
 
-	if (address_is_routed(id))
-		return address_refuse(id, dst);
-	if (address_is_elsewhere(id, dst, &from))
-		ret = address_move(id, &from);
-	if (ret)
-		return ret;
 	if (src) {
 		from = *src;
 		if (is_ib_host(dst) && from.sa.sa_family == AF_IB)
 			from.ib.sib_pkey = htobe16(pkey_for(&dst->ib, be16toh(from.ib.sib_pkey)));
 	}
-	/* Before the command: its event may be delivered by another thread before this one goes on. */
-	settled = address_set(id, &id->chain.settled, true);
-	ret = rcm_kernel_give(id, rcm_ucma_resolve_addr, src ? &from.sa : NULL,
-			      src ? rcm_sockaddr_len(from.sa.sa_family) : 0, &dst->sa,
-			      rcm_sockaddr_len(dst->sa.sa_family), (uint32_t)timeout_ms);
+	return rcm_kernel_give(id, rcm_ucma_resolve_addr, src ? &from.sa : NULL,
+			       src ? rcm_sockaddr_len(from.sa.sa_family) : 0, &dst->sa,
+			       rcm_sockaddr_len(dst->sa.sa_family), (uint32_t)timeout_ms);
+}
+
+static int address_send(struct rcm_id *id, const union rcm_sockaddr *src, const union rcm_sockaddr *dst,
+			int timeout_ms)
+{
+	struct address_start start = address_begin(id, dst);
+	int ret = 0;
+
+	if (start.routed)
+		return address_refuse(id, dst);
+	if (start.elsewhere)
+		ret = address_move(id, &start.src);
+	if (!ret)
+		ret = address_give(id, src, dst, timeout_ms);
 	if (ret)
-		address_set(id, &id->chain.settled, settled);
+		address_set(id, &id->chain.settled, start.settled);
 	return ret;
 }
 
