@@ -253,6 +253,15 @@ void rcm_channel_await_own(struct rcm_channel *channel, int calls)
 	rcm_lock_release(&channel->lock);
 }
 
+/* Of an id that ends, as it may where the program has closed all: by then the numbers may be those of its own loop. */
+static void channel_show_proven_locked(struct rcm_channel *channel) RCM_REQUIRES(channel->lock)
+{
+	rcm_lock_assert_held(&channel->lock);
+	if (TAILQ_EMPTY(&channel->queue) && channel->readiness.shown)
+		rcm_readiness_doubt(&channel->readiness);
+	rcm_channel_show_locked(channel);
+}
+
 void rcm_channel_withdraw_locked(struct rcm_channel *channel, struct rcm_id *id, struct rcm_event_list *ret_list)
 {
 	struct rcm_event *event;
@@ -262,7 +271,7 @@ void rcm_channel_withdraw_locked(struct rcm_channel *channel, struct rcm_id *id,
 		rcm_channel_unlink_locked(channel, event);
 		TAILQ_INSERT_TAIL(ret_list, event, in_channel);
 	}
-	rcm_channel_show_locked(channel);
+	channel_show_proven_locked(channel);
 }
 
 bool rcm_channel_withdraw_one(struct rcm_channel *channel, struct rcm_event *event)
@@ -273,7 +282,7 @@ bool rcm_channel_withdraw_one(struct rcm_channel *channel, struct rcm_event *eve
 	queued = event->list;
 	if (queued)
 		rcm_channel_unlink_locked(channel, event);
-	rcm_channel_show_locked(channel);
+	channel_show_proven_locked(channel);
 	rcm_lock_release(&channel->lock);
 	return queued;
 }
@@ -302,8 +311,10 @@ void rcm_channel_stop(struct rcm_channel *channel)
 	rcm_lock_acquire(&channel->lock);
 	channel->closing = true;
 	used = channel->users;
-	if (used && !channel->bare)
+	if (used && !channel->bare) {
+		rcm_readiness_doubt(&channel->readiness);
 		rcm_readiness_show(&channel->readiness, channel->pub.fd);
+	}
 	for (unsigned i = 0; i < channel->users; i++)
 		sem_post(&channel->own);
 	rcm_lock_release(&channel->lock);

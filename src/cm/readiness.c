@@ -181,6 +181,11 @@ static bool readiness_is_lost(struct rcm_readiness *readiness, int fd)
 	return is == RCM_FILE_OTHER;
 }
 
+void rcm_readiness_doubt(struct rcm_readiness *readiness)
+{
+	readiness->doubts = rcm_fds_doubts() - 1;
+}
+
 /* Waked anew, whoever watches: due_fd is up, and not on epoll's list of what may be ready (see below), so that
  * EPOLL_CTL_MOD puts it there and wakes. EPOLLONESHOT: what takes it from there disarms it, too. */
 void rcm_readiness_show(struct rcm_readiness *readiness, int fd)

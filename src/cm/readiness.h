@@ -44,6 +44,10 @@ bool rcm_readiness_is_over(int fd, int kernel_fd);
  * the program's, and neither this nor the next two touch them any more. Wakes whoever watches, also for edges alone. */
 void rcm_readiness_show(struct rcm_readiness *readiness, int fd);
 
+/* The next of these proves the descriptors first, whether anybody found them closed or not: for a call that a program
+ * may well make after it closed them. */
+void rcm_readiness_doubt(struct rcm_readiness *readiness);
+
 /* Readable for the kernel's events alone. True: it has one. */
 bool rcm_readiness_hide(struct rcm_readiness *readiness, int fd);
 

@@ -552,6 +552,50 @@ static void test_channel_whose_own_readiness_was_lost_shows_the_next_event(void 
 	}
 }
 
+static void move(int from, int to)
+{
+	assert_int_equal(dup3(from, to, O_CLOEXEC), to);
+	close(from);
+}
+
+/* An event loop of the program's, over another file of its, by the numbers of a channel's that it has closed. */
+static void take_numbers(int fd, int due_fd)
+{
+	struct epoll_event theirs = { .events = EPOLLIN | EPOLLET, .data.u64 = 7 };
+
+	move(epoll_create1(EPOLL_CLOEXEC), fd);
+	move(eventfd(1, EFD_CLOEXEC), due_fd);
+	assert_int_equal(epoll_ctl(fd, EPOLL_CTL_ADD, due_fd, &theirs), 0);
+}
+
+static int destroy_after_all_is_closed(void)
+{
+	int fd = channel->pub.fd, due_fd = channel->readiness.due_fd;
+	struct epoll_event ready;
+
+	take_numbers(fd, due_fd);
+	rcm_id_destroy(id);
+	if (epoll_wait(fd, &ready, 1, 0) != 1 || ready.data.u64 != 7)
+		return 1;
+	eventfd_write(due_fd, 1);
+	return epoll_wait(fd, &ready, 1, 0) == 1 && ready.data.u64 == 7 ? 0 : 2;
+}
+
+/* Nobody has found yet that they are lost. */
+static void test_channel_whose_id_ends_with_events_leaves_the_loop_that_has_its_numbers_alone(void **state)
+{
+	int status;
+	pid_t pid;
+
+	(void)state;
+	write_user(id, 1);
+	pid = fork();
+	if (!pid)
+		_exit(destroy_after_all_is_closed());
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
 /* A device whose descriptors nobody counts: what the program closes is gone for the kernel, too. */
 static int device_open(int flags)
 {
@@ -735,6 +779,7 @@ int main(void)
 		PLAIN(test_channel_taken_while_others_poll_is_not_readable),
 		PLAIN(test_channel_whose_own_readiness_was_lost_shows_the_next_event),
 		PLAIN(test_channel_closes_no_number_that_is_another_file_by_now),
+		PLAIN(test_channel_whose_id_ends_with_events_leaves_the_loop_that_has_its_numbers_alone),
 		PLAIN(test_channel_closes_none_of_the_descriptors_of_another_that_has_its_numbers_by_now),
 		PLAIN(test_channel_of_a_synchronous_id_leaves_the_file_that_has_its_number_alone),
 	};
