@@ -69,7 +69,7 @@ static int dev_open_node(const char *path, dev_t number, int flags)
 			return -ENODEV;
 		return ret == -EPERM ? -EACCES : ret;
 	}
-	if (number && (fstat(fd, &st) || !S_ISCHR(st.st_mode) || st.st_rdev != number)) {
+	if (number && (fstat(fd, &st) || st.st_rdev != number)) {
 		rcm_info("%s: is not device %u:%u", path, major(number), minor(number));
 		close(fd);
 		return -ENODEV;
@@ -144,7 +144,7 @@ bool rcm_ucma_dev_is(const struct rcm_ucma_dev *dev, int fd)
 	return !fstat(fd, &st) && S_ISCHR(st.st_mode) && (!number || st.st_rdev == number);
 }
 
-static struct rcm_ucma_dev the_dev = { "/dev/infiniband", "/dev/char", rcm_chardev_ask, 0, 0 };
+static struct rcm_ucma_dev the_dev = { .folder = "/dev/infiniband", .numbers = "/dev/char", .ask = rcm_chardev_ask };
 
 static int dev_open(int flags)
 {

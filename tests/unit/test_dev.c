@@ -3,19 +3,18 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
-#include <netlink/attr.h>
-#include <netlink/msg.h>
-#include <rdma/rdma_netlink.h>
 #include <stdio.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/nl.h"
 #include "base/sysfs.h"
 #include "fake_clock.h"
 #include "fake_sysfs.h"
+#include "few_fds.h"
 #include "test.h"
 #include "ucma/dev.h"
 #include "ucma/ucma.h"
@@ -107,6 +106,8 @@ static void test_device_is_told_from_another_once_it_was_good(void **state)
 
 	(void)state;
 	assert_true(rcm_ucma_dev_is(&dev, other));
+	assert_false(rcm_ucma_dev_is(&dev, file));
+	assert_false(rcm_ucma_dev_is(&dev, -1));
 	assert_int_equal(symlink(RDMA_CM, node), 0);
 	opens();
 	assert_true(rcm_ucma_dev_is(&dev, fd));
@@ -165,17 +166,124 @@ static void test_device_node_of_another_device_is_not_taken(void **state)
 	assert_int_equal(rcm_ucma_dev_open(&dev, O_NONBLOCK), -ENODEV);
 }
 
-static void test_device_is_found_by_its_number_where_its_name_is_none(void **state)
+/* In the folder of those that are named by their numbers. */
+static void add_by_number(dev_t number, const char *target)
 {
 	char path[128];
 
+	snprintf(path, sizeof(path), "%s/%u:%u", numbers, major(number), minor(number));
+	assert_int_equal(symlink(target, path), 0);
+}
+
+static void test_device_is_found_by_its_number_where_its_name_is_none(void **state)
+{
 	(void)state;
 	assert_int_equal(symlink(OTHER, node), 0);
-	snprintf(path, sizeof(path), "%s/%u:%u", numbers, major(told.number), minor(told.number));
-	assert_int_equal(symlink(RDMA_CM, path), 0);
+	add_by_number(told.number, RDMA_CM);
 	opens();
 	opens();
 	assert_int_equal(asked, 1);
+}
+
+/* Not even by that one. */
+static void test_device_without_number_is_found_by_its_name_alone(void **state)
+{
+	(void)state;
+	told.number = 0;
+	add_by_number(0, RDMA_CM);
+	assert_int_equal(rcm_ucma_dev_open(&dev, O_NONBLOCK), -ENODEV);
+	assert_int_equal(symlink(OTHER, node), 0);
+	opens();
+}
+
+/* Of the 256 octets of a path, its end is one. */
+static void test_device_whose_path_is_too_long_is_enodev(void **state)
+{
+	char long_folder[257] = "";
+
+	(void)state;
+	assert_int_equal(symlink(RDMA_CM, node), 0);
+	strcpy(long_folder, folder);
+	while (strlen(long_folder) + strlen("/rdma_cm") < 255)
+		strcat(long_folder, "/");
+	dev.folder = long_folder;
+	opens();
+	dev.good = 0;
+	strcat(long_folder, "/");
+	assert_int_equal(rcm_ucma_dev_open(&dev, O_NONBLOCK), -ENODEV);
+}
+
+/* A daemon that has closed its standard input. */
+static void test_device_may_be_descriptor_0(void **state)
+{
+	int before = dup(0), fd;
+
+	(void)state;
+	assert_int_equal(symlink(RDMA_CM, node), 0);
+	for (int i = 0; i < 2; i++) {
+		close(0);
+		fd = rcm_ucma_dev_open(&dev, O_NONBLOCK);
+		dup2(before, 0);
+		assert_int_equal(fd, 0);
+	}
+	assert_int_equal(asked, 1);
+	close(before);
+}
+
+static void test_device_that_is_not_taken_is_closed(void **state)
+{
+	int before = dup(0), after;
+
+	(void)state;
+	assert_int_equal(symlink(OTHER, node), 0);
+	assert_int_equal(rcm_ucma_dev_open(&dev, O_NONBLOCK), -ENODEV);
+	close(before);
+	after = dup(0);
+	assert_int_equal(after, before);
+	close(after);
+}
+
+/* open(2) says ENXIO of a socket as well. */
+static void test_device_node_without_driver_is_enodev(void **state)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	(void)state;
+	strcpy(addr.sun_path, node);
+	assert_int_equal(bind(listener, (struct sockaddr *)&addr, sizeof(addr)), 0);
+	assert_int_equal(rcm_ucma_dev_open(&dev, O_NONBLOCK), -ENODEV);
+	add_by_number(told.number, RDMA_CM);
+	opens();
+	close(listener);
+}
+
+/* open(2) says EPERM of a file of somebody else's whose time of access is to stay. */
+static void test_device_that_may_not_be_opened_so_is_eacces(void **state)
+{
+	bool is_root = !geteuid();
+	int ret;
+
+	(void)state;
+	assert_int_equal(symlink(RDMA_CM, node), 0);
+	assert_int_equal(chmod(folder, 0711), 0);
+	assert_true(!is_root || !seteuid(65534));
+	ret = rcm_ucma_dev_open(&dev, O_NOATIME);
+	assert_true(!is_root || !seteuid(0));
+	assert_int_equal(ret, -EACCES);
+}
+
+/* What open(2) says else. */
+static void test_device_without_descriptors_is_emfile(void **state)
+{
+	int ret;
+
+	(void)state;
+	assert_int_equal(symlink(RDMA_CM, node), 0);
+	few_fds_left(0);
+	ret = rcm_ucma_dev_open(&dev, O_NONBLOCK);
+	few_fds_left(UINT_MAX);
+	assert_int_equal(ret, -EMFILE);
 }
 
 static void test_device_node_without_permission_is_eacces(void **state)
@@ -197,11 +305,18 @@ static void test_device_node_without_permission_is_eacces(void **state)
 
 static void test_device_of_other_abi_is_eprotonosupport(void **state)
 {
+	static const int others[] = { 0, 3, 5, INT_MAX };
+
 	(void)state;
 	assert_int_equal(symlink(RDMA_CM, node), 0);
-	told.abi = 3;
-	assert_int_equal(rcm_ucma_dev_open(&dev, O_NONBLOCK), -EPROTONOSUPPORT);
+	for (unsigned i = 0; i < sizeof(others) / sizeof(*others); i++) {
+		told.abi = others[i];
+		assert_int_equal(rcm_ucma_dev_open(&dev, O_NONBLOCK), -EPROTONOSUPPORT);
+	}
 	told.abi = 4;
+	opens();
+	dev.good = 0;
+	told.abi = -1;
 	opens();
 }
 
@@ -215,7 +330,10 @@ static void test_device_that_the_kernel_lacks_is_asked_for_once_a_second(void **
 	for (int i = 0; i < 5; i++)
 		assert_int_equal(rcm_ucma_dev_open(&dev, O_NONBLOCK), -ENODEV);
 	assert_int_equal(asked, 1);
-	rcm_fake_clock_advance(RCM_NS_PER_S);
+	rcm_fake_clock_advance(RCM_NS_PER_S - 1);
+	assert_int_equal(rcm_ucma_dev_open(&dev, O_NONBLOCK), -ENODEV);
+	assert_int_equal(asked, 1);
+	rcm_fake_clock_advance(1);
 	assert_int_equal(rcm_ucma_dev_open(&dev, O_NONBLOCK), -ENODEV);
 	assert_int_equal(asked, 2);
 }
@@ -228,6 +346,16 @@ static void add_to_sysfs(const char *of, const char *abi)
 	snprintf(text, sizeof(text), "%u:%u", major(number), minor(number));
 	rcm_fake_sysfs_add("class/misc/rdma_cm/dev", text);
 	rcm_fake_sysfs_add("class/misc/rdma_cm/abi_version", abi);
+}
+
+/* Whoever says so in /sys. */
+static void test_device_that_the_kernel_lacks_is_not_looked_for(void **state)
+{
+	(void)state;
+	answer = -ENODEV;
+	assert_int_equal(symlink(RDMA_CM, node), 0);
+	add_to_sysfs(RDMA_CM, "4");
+	assert_int_equal(rcm_ucma_dev_open(&dev, O_NONBLOCK), -ENODEV);
 }
 
 /* Loaded by somebody else, while we don't ask. */
@@ -254,6 +382,34 @@ static void test_device_is_known_from_sysfs_where_netlink_does_not_answer(void *
 	assert_int_equal(rcm_ucma_dev_open(&dev, O_NONBLOCK), -EPROTONOSUPPORT);
 	add_to_sysfs(RDMA_CM, "4");
 	opens();
+	assert_int_equal(asked, 3);
+}
+
+static void test_device_whose_version_sysfs_does_not_tell_is_believed(void **state)
+{
+	(void)state;
+	answer = -EOPNOTSUPP;
+	assert_int_equal(symlink(RDMA_CM, node), 0);
+	add_to_sysfs(RDMA_CM, "");
+	opens();
+	rcm_fake_sysfs_done();
+	rcm_sysfs_replace(rcm_fake_sysfs_new());
+	rcm_fake_sysfs_add("class/misc/rdma_cm/dev", "1:3");
+	dev.good = 0;
+	opens();
+}
+
+static void test_device_whose_number_sysfs_does_not_tell_is_enodev(void **state)
+{
+	static const char *const lines[] = { "", "1", "1:", ":3", "x" };
+
+	(void)state;
+	answer = -EOPNOTSUPP;
+	assert_int_equal(symlink(RDMA_CM, node), 0);
+	for (unsigned i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
+		rcm_fake_sysfs_add("class/misc/rdma_cm/dev", lines[i]);
+		assert_int_equal(rcm_ucma_dev_open(&dev, O_NONBLOCK), -ENODEV);
+	}
 }
 
 static void test_device_on_a_host_without_rdma_is_not_asked_for(void **state)
@@ -276,61 +432,7 @@ static void test_device_node_is_believed_where_sysfs_is_not_mounted(void **state
 	assert_int_equal(asked, 0);
 }
 
-/* ---- The kernel's answer by netlink ---- */
-
-static uint64_t said_abi;
-static size_t said_abi_len;			/* 0: the kernel says none */
-
-int __wrap_rcm_nl_open(int protocol, struct nl_sock **ret_sock);
-int __wrap_rcm_nl_ask(struct nl_sock *sock, struct nl_msg *msg, int (*take)(struct nl_msg *msg, void *arg), void *arg);
-void __wrap_rcm_nl_close(struct nl_sock *sock);
-
-int __wrap_rcm_nl_open(int protocol, struct nl_sock **ret_sock)
-{
-	assert_int_equal(protocol, NETLINK_RDMA);
-	*ret_sock = NULL;
-	return 0;
-}
-
-int __wrap_rcm_nl_ask(struct nl_sock *sock, struct nl_msg *msg, int (*take)(struct nl_msg *msg, void *arg), void *arg)
-{
-	struct nl_msg *reply = nlmsg_alloc_simple(nlmsg_hdr(msg)->nlmsg_type, 0);
-
-	(void)sock;
-	assert_non_null(reply);
-	assert_int_equal(nla_put_u64(reply, RDMA_NLDEV_ATTR_CHARDEV, 0x0a07), 0);
-	assert_int_equal(nla_put_string(reply, RDMA_NLDEV_ATTR_CHARDEV_NAME, "rdma_cm"), 0);
-	if (said_abi_len)
-		assert_int_equal(nla_put(reply, RDMA_NLDEV_ATTR_CHARDEV_ABI, (int)said_abi_len, &said_abi), 0);
-	take(reply, arg);
-	nlmsg_free(reply);
-	return 0;
-}
-
-void __wrap_rcm_nl_close(struct nl_sock *sock)
-{
-	assert_null(sock);
-}
-
-static int64_t abi_told(size_t len)
-{
-	struct rcm_chardev chardev = { .abi = 77 };
-
-	said_abi = 4;
-	said_abi_len = len;
-	assert_int_equal(rcm_chardev_ask(&chardev), 0);
-	assert_string_equal(chardev.name, "rdma_cm");
-	assert_int_equal(chardev.number, 0x0a07);
-	return chardev.abi;
-}
-
-static void test_device_whose_kernel_says_no_whole_version_has_none(void **state)
-{
-	(void)state;
-	assert_int_equal(abi_told(sizeof(said_abi)), 4);
-	assert_int_equal(abi_told(0), -1);
-	assert_int_equal(abi_told(sizeof(said_abi) - 1), -1);
-}
+/* ---- Commands ---- */
 
 static void test_command_failed_write_is_its_errno(void **state)
 {
@@ -340,8 +442,37 @@ static void test_command_failed_write_is_its_errno(void **state)
 	assert_int_equal(pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
 	assert_int_equal(rcm_ucma_device.command(ends[1], "12345678", 8), 0);
 	assert_int_equal(rcm_ucma_device.command(ends[0], "12345678", 8), -EBADF);
+	assert_int_equal(rcm_ucma_device.command(ends[1], "", 0), 0);
+	rcm_ucma_device.close(ends[0]);
+	rcm_ucma_device.close(ends[1]);
+	assert_int_equal(fcntl(ends[0], F_GETFD), -1);
+	assert_int_equal(fcntl(ends[1], F_GETFD), -1);
+}
+
+static void test_command_that_is_written_in_part_is_eio(void **state)
+{
+	int ends[2], size;
+	void *bytes;
+
+	(void)state;
+	assert_int_equal(pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
+	size = fcntl(ends[1], F_GETPIPE_SZ);
+	bytes = calloc(2, (size_t)size);
+	assert_int_equal(rcm_ucma_device.command(ends[1], bytes, 2 * (size_t)size), -EIO);
+	free(bytes);
 	close(ends[0]);
 	close(ends[1]);
+}
+
+static void test_command_goes_to_a_character_device_alone(void **state)
+{
+	int device = open(RDMA_CM, O_RDWR | O_CLOEXEC), file = open(folder, O_RDONLY | O_CLOEXEC);
+
+	(void)state;
+	assert_true(rcm_ucma_device.is(device));
+	assert_false(rcm_ucma_device.is(file));
+	close(device);
+	close(file);
 }
 
 int main(void)
@@ -355,15 +486,26 @@ int main(void)
 		T(test_device_without_node_is_enodev),
 		T(test_device_node_of_another_device_is_not_taken),
 		T(test_device_is_found_by_its_number_where_its_name_is_none),
+		T(test_device_without_number_is_found_by_its_name_alone),
+		T(test_device_whose_path_is_too_long_is_enodev),
+		T(test_device_may_be_descriptor_0),
+		T(test_device_that_is_not_taken_is_closed),
+		T(test_device_node_without_driver_is_enodev),
+		T(test_device_that_may_not_be_opened_so_is_eacces),
+		T(test_device_without_descriptors_is_emfile),
 		T(test_device_node_without_permission_is_eacces),
 		T(test_device_of_other_abi_is_eprotonosupport),
 		T(test_device_that_the_kernel_lacks_is_asked_for_once_a_second),
+		T(test_device_that_the_kernel_lacks_is_not_looked_for),
 		T(test_device_that_appears_meanwhile_is_found),
 		T(test_device_is_known_from_sysfs_where_netlink_does_not_answer),
+		T(test_device_whose_version_sysfs_does_not_tell_is_believed),
+		T(test_device_whose_number_sysfs_does_not_tell_is_enodev),
 		T(test_device_on_a_host_without_rdma_is_not_asked_for),
 		T(test_device_node_is_believed_where_sysfs_is_not_mounted),
-		T(test_device_whose_kernel_says_no_whole_version_has_none),
 		T(test_command_failed_write_is_its_errno),
+		T(test_command_that_is_written_in_part_is_eio),
+		T(test_command_goes_to_a_character_device_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
