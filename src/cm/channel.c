@@ -16,10 +16,10 @@
 /* Those that are still the channel's. The kernel's alone nobody can prove: the program may have one of its own. */
 static void channel_close_descriptors(struct rcm_channel *channel) RCM_UNCHECKED
 {
-	int fd = channel->bare ? -1 : channel->pub.fd;
+	int fd = channel->pub.fd;
 	bool known = rcm_readiness_close(&channel->readiness, fd);
 
-	if (channel->bare ? rcm_fds_is_claimed(channel->pub.fd, channel->claim) :
+	if (channel->bare ? rcm_fds_is_claimed(fd, channel->claim) :
 			    known && rcm_readiness_is_over(fd, channel->ucma.fd))
 		rcm_ucma_close(&channel->ucma);
 	channel->ucma = (struct rcm_ucma)RCM_UCMA_CLOSED;
@@ -56,7 +56,6 @@ static int channel_open(bool sync, struct rcm_channel **ret_channel) RCM_UNCHECK
 
 	if (!channel)
 		return -ENOMEM;
-	channel->pub.fd = -1;
 	channel->readiness = (struct rcm_readiness)RCM_READINESS_CLOSED;
 	channel->ucma = (struct rcm_ucma)RCM_UCMA_CLOSED;
 	ret = channel_open_descriptors(channel, sync);
@@ -148,7 +147,7 @@ void rcm_channel_lose_unknown_locked(struct rcm_channel *channel)
 	rcm_lock_assert_held(&channel->lock);
 	if (rcm_channel_is_known_locked(channel))
 		return;
-	rcm_readiness_close(&channel->readiness, -1);
+	rcm_readiness_close(&channel->readiness, channel->pub.fd);
 	channel->pub.fd = -1;
 	channel->bare = false;
 	atomic_store(&channel->ucma.fd, -1);

@@ -42,18 +42,16 @@ static void readiness_close_fd(int fd)
 
 static int due_open(struct rcm_readiness *readiness, int kernel_fd)
 {
-	int fd = -1;
+	int fd;
 
-	if (kernel_fd >= 0)
-		readiness->witness = rcm_file_look_at(kernel_fd);
+	readiness->witness = rcm_file_look_at(kernel_fd);
 	readiness->witness_fd = kernel_fd;
 	if (readiness->witness.typed) {
 		fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 		return fd < 0 ? rcm_errno() : fd;
 	}
 	fd = rcm_file_open_ready();
-	if (fd >= 0)
-		readiness->witness = rcm_file_look_at(fd);
+	readiness->witness = rcm_file_look_at(fd);
 	readiness->witness_fd = fd;
 	return fd;
 }
@@ -120,8 +118,6 @@ static enum rcm_file_is readiness_look(const struct rcm_readiness *readiness, in
 {
 	enum rcm_file_is is;
 
-	if (readiness->due_fd < 0)
-		return RCM_FILE_OTHER;
 	is = rcm_file_compare(readiness->witness_fd, &readiness->witness);
 	if (is == RCM_FILE_OTHER || !rcm_fds_is_claimed(readiness->witness_fd, readiness->claim))
 		return RCM_FILE_OTHER;
@@ -132,7 +128,7 @@ static enum rcm_file_is readiness_look(const struct rcm_readiness *readiness, in
 
 static bool due_is_proven(const struct rcm_readiness *readiness)
 {
-	return readiness->due_fd >= 0 && readiness->witness_fd == readiness->due_fd &&
+	return readiness->witness_fd == readiness->due_fd &&
 	       rcm_file_compare(readiness->due_fd, &readiness->witness) == RCM_FILE_SAME;
 }
 

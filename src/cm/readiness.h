@@ -22,7 +22,7 @@ struct rcm_readiness {
 	bool shown;
 };
 
-#define RCM_READINESS_CLOSED { .due_fd = -1 }
+#define RCM_READINESS_CLOSED { .due_fd = -1, .witness_fd = -1 }
 
 /* Makes the epoll descriptor, over kernel_fd too unless that is -1. 0; -EMFILE, -ENFILE, -ENOMEM: there is none. */
 int rcm_readiness_open(struct rcm_readiness *readiness, int kernel_fd, int *ret_fd);

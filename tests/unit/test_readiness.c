@@ -12,6 +12,7 @@
 
 #include "base/fds.h"
 #include "test.h"
+#include "zero_fd.h"
 
 static struct rcm_readiness readiness;
 static int fd, kernel_fd;
@@ -171,6 +172,77 @@ static void test_readiness_that_cannot_cover_leaves_all_as_it_was(void **state)
 		close(next);
 	}
 	close(bare);
+}
+
+/* One descriptor after the other is 0, over 0 or another. */
+static void test_readiness_of_descriptor_0_is_as_any(void **state)
+{
+	struct rcm_readiness zero = RCM_READINESS_CLOSED;
+	int own, watched;
+
+	(void)state;
+	for (unsigned nth = 1; nth <= 3; nth++) {
+		zero_fd_begin(nth);
+		watched = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+		assert_int_equal(rcm_readiness_open(&zero, watched, &own), 0);
+		assert_int_equal(nth == 1 ? watched : nth == 2 ? own : zero.due_fd, 0);
+		assert_true(zero.witness.open);
+		rcm_readiness_show(&zero, own);
+		assert_true(is_readable(own));
+		rcm_fds_doubt();
+		rcm_readiness_hide(&zero, own);
+		assert_false(is_readable(own));
+		eventfd_write(watched, 1);
+		assert_true(is_readable(own));
+		assert_int_equal(rcm_readiness_renew(&zero, watched, &own), 0);
+		assert_true(is_readable(own));
+		assert_true(rcm_readiness_is_over(own, watched));
+		assert_true(rcm_readiness_close(&zero, own));
+		close(own);
+		close(watched);
+		assert_true(fcntl(0, F_GETFD) < 0);
+		assert_true(zero_fd_end());
+	}
+}
+
+/* The same over a device's own file: that is the proof then. */
+static void test_readiness_over_a_device_may_have_descriptor_0(void **state)
+{
+	struct rcm_readiness zero = RCM_READINESS_CLOSED;
+	int own, device;
+
+	(void)state;
+	for (unsigned nth = 0; nth <= 2; nth++) {
+		zero_fd_begin(nth);
+		if (!nth)
+			close(0);
+		device = open("/dev/random", O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+		assert_int_equal(rcm_readiness_open(&zero, device, &own), 0);
+		assert_int_equal(nth == 0 ? device : nth == 1 ? own : zero.due_fd, 0);
+		assert_int_equal(zero.witness_fd, device);
+		assert_true(rcm_readiness_close(&zero, own));
+		close(own);
+		close(device);
+		zero_fd_end();
+	}
+}
+
+static void test_readiness_covering_may_move_to_descriptor_0(void **state)
+{
+	struct rcm_readiness over = RCM_READINESS_CLOSED;
+	int bare = eventfd(0, EFD_CLOEXEC);
+	atomic_int moved = bare;
+
+	(void)state;
+	zero_fd_begin(0);
+	close(0);
+	assert_int_equal(rcm_readiness_cover(&over, bare, &moved), 0);
+	assert_int_equal(moved, 0);
+	eventfd_write(moved, 1);
+	assert_true(is_readable(bare));
+	assert_true(rcm_readiness_close(&over, bare));
+	close(bare);
+	zero_fd_end();
 }
 
 /* Whether it can be told takes no descriptor. */
@@ -416,6 +488,9 @@ int main(void)
 		TEST(test_readiness_covers_a_bare_descriptor_under_its_number),
 		TEST(test_readiness_covering_keeps_o_nonblock),
 		TEST(test_readiness_that_cannot_cover_leaves_all_as_it_was),
+		TEST(test_readiness_of_descriptor_0_is_as_any),
+		TEST(test_readiness_over_a_device_may_have_descriptor_0),
+		TEST(test_readiness_covering_may_move_to_descriptor_0),
 		TEST(test_readiness_renewed_has_its_number_and_o_nonblock_and_shows_nothing),
 		TEST(test_readiness_renewed_leaves_a_file_that_has_its_old_number_alone),
 		TEST(test_readiness_that_was_closed_leaves_alone_what_has_its_numbers),

@@ -10,13 +10,82 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "few_fds.h"
 #include "test.h"
+#include "zero_fd.h"
 
 static bool is_roused(const struct rcm_rouse *rouse)
 {
 	struct pollfd p = { .fd = rcm_rouse_fd(rouse), .events = POLLIN };
 
 	return poll(&p, 1, 0) == 1 && p.revents == POLLIN;
+}
+
+/* First, as a round is kept for the next. What takes the number at the end makes it one that is lost. */
+static void test_rouse_by_descriptor_0_is_as_by_any(void **state)
+{
+	struct rcm_rouse rouse = { 0 };
+
+	(void)state;
+	for (unsigned nth = 1; nth <= 2; nth++) {
+		zero_fd_begin(nth);
+		assert_true(rcm_rouse_join(&rouse));
+		assert_int_equal(rcm_rouse_fd(&rouse) == 0, nth == 1);
+		rcm_rouse_all();
+		assert_true(is_roused(&rouse));
+		rcm_rouse_leave(&rouse);
+		assert_true(zero_fd_end());
+	}
+}
+
+static int next_fd(void)
+{
+	int fd = dup(STDERR_FILENO);
+
+	close(fd);
+	return fd;
+}
+
+/* With one or none of the two that a round takes. */
+static void test_rouse_without_descriptors_joins_nothing(void **state)
+{
+	struct rcm_rouse rouse = { 0 };
+	int before;
+
+	(void)state;
+	closefrom(STDERR_FILENO + 1);
+	before = next_fd();
+	for (unsigned left = 0; left < 2; left++) {
+		few_fds_left(left);
+		assert_false(rcm_rouse_join(&rouse));
+		few_fds_left(UINT_MAX);
+		assert_int_equal(rcm_rouse_fd(&rouse), -1);
+		assert_int_equal(next_fd(), before);
+		rcm_rouse_all();
+		rcm_rouse_leave(&rouse);
+	}
+	assert_true(rcm_rouse_join(&rouse));
+	rcm_rouse_leave(&rouse);
+}
+
+/* Where a filter of system calls allows no socket, nobody can tell one descriptor of the same number from another. */
+static void test_rouse_of_a_round_that_was_lost_leaves_the_present_one_roused(void **state)
+{
+	struct rcm_rouse lost = { 0 }, present = { 0 };
+
+	(void)state;
+	closefrom(STDERR_FILENO + 1);
+	no_sockets = true;
+	assert_true(rcm_rouse_join(&lost));
+	closefrom(STDERR_FILENO + 1);
+	while (rcm_rouse_join(&present))
+		;
+	no_sockets = false;
+	assert_int_equal(rcm_rouse_fd(&present), rcm_rouse_fd(&lost));
+	rcm_rouse_all();
+	rcm_rouse_leave(&lost);
+	assert_true(is_roused(&present));
+	rcm_rouse_leave(&present);
 }
 
 static void test_rouse_reaches_all_that_joined_before(void **state)
@@ -224,6 +293,9 @@ static void test_rouse_in_the_child_of_a_fork_has_a_round_of_its_own(void **stat
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_rouse_by_descriptor_0_is_as_by_any),
+		cmocka_unit_test(test_rouse_without_descriptors_joins_nothing),
+		cmocka_unit_test(test_rouse_of_a_round_that_was_lost_leaves_the_present_one_roused),
 		cmocka_unit_test(test_rouse_reaches_all_that_joined_before),
 		cmocka_unit_test(test_rouse_join_says_once_a_round_that_a_look_is_due),
 		cmocka_unit_test(test_rouse_of_one_that_is_held_up_leaves_the_next_round_asleep),
