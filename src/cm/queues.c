@@ -99,7 +99,6 @@ static int queues_init_ud(struct rcm_id *id, struct ibv_qp *qp)
 	if (ret)
 		return ret;
 	attr.qp_state = IBV_QPS_RTS;
-	attr.sq_psn = 0;
 	return rcm_qp_modify(qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN);
 }
 

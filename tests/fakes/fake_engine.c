@@ -33,6 +33,8 @@ static struct rcm_listing listing;
 static char node[512], service[128];
 static int refusal;
 static bool is_immediate, holds_cancels, no_memory, rests;
+static int again_refusal;
+static unsigned agains;
 static atomic_int answers, live;
 static unsigned cancels;
 
@@ -45,6 +47,8 @@ void rcm_fake_engine_reset(void)
 	assert_int_equal(rcm_fake_engine_published(), 0);
 	refusal = 0;
 	is_immediate = holds_cancels = no_memory = rests = false;
+	again_refusal = 0;
+	agains = 0;
 	cancels = 0;
 	memset(&asked, 0, sizeof(asked));
 }
@@ -297,10 +301,21 @@ void rcm_requests_drop(rcm_outcome_fn *done, bool (*wanted)(const void *arg))
 	(void)wanted;
 }
 
+void rcm_fake_engine_refuse_again(int error)
+{
+	again_refusal = error;
+}
+
+unsigned rcm_fake_engine_agains(void)
+{
+	return agains;
+}
+
 int rcm_request_again(struct rcm_request *request)
 {
 	(void)request;
-	return 0;
+	agains += !again_refusal;
+	return again_refusal;
 }
 
 /* ---- Services that are published ---- */

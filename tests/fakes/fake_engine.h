@@ -25,6 +25,10 @@ void rcm_fake_engine_no_memory(void);
 /* Requests rest from now on, as in the child of a fork what the parent had under way. */
 void rcm_fake_engine_rest(void);
 
+/* What starting one again says from now on: 0, or -errno; how many were started again so far. */
+void rcm_fake_engine_refuse_again(int error);
+unsigned rcm_fake_engine_agains(void);
+
 /* How many are neither completed nor cancelled. */
 unsigned rcm_fake_engine_pending(void);
 

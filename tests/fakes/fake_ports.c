@@ -8,10 +8,17 @@
 static struct rcm_sa_port ports[RCM_FAKE_PORTS_MAX];
 static int usable[RCM_FAKE_PORTS_MAX];
 static unsigned count;
+static int failure;
 
 void rcm_fake_ports_clear(void)
 {
 	count = 0;
+	failure = 0;
+}
+
+void rcm_fake_ports_fail(int error)
+{
+	failure = error;
 }
 
 void rcm_fake_ports_add(uint8_t n, bool infiniband, int is_usable)
@@ -26,6 +33,8 @@ void rcm_fake_ports_add(uint8_t n, bool infiniband, int is_usable)
 
 static int find(const struct rcm_gid *gid)
 {
+	if (failure)
+		return failure;
 	for (unsigned i = 0; i < count; i++)
 		if (!memcmp(&ports[i].gid, gid, sizeof(*gid)))
 			return (int)i;
@@ -36,6 +45,8 @@ int rcm_sa_ports(struct rcm_sa_port *ret_ports, unsigned max)
 {
 	unsigned n = count < max ? count : max;
 
+	if (failure)
+		return failure;
 	memcpy(ret_ports, ports, n * sizeof(*ports));
 	return (int)n;
 }

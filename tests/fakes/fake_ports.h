@@ -11,3 +11,6 @@ void rcm_fake_ports_clear(void);
 
 /* Adds one with GID fe80::n; usable: what rcm_sa_umad_usable() says of it. */
 void rcm_fake_ports_add(uint8_t n, bool infiniband, int usable);
+
+/* What looking for ports says from now on: as many as there are (0), or this -errno. */
+void rcm_fake_ports_fail(int error);

@@ -3,8 +3,10 @@
 #include "fake_ucma.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <unistd.h>
 
 #include "fake_answer.h"
 #include "fake_kernel.h"
@@ -20,6 +22,8 @@ static uint8_t last_body[RCM_FAKE_BODY_MAX];
 static size_t last_body_len;
 static bool is_lenient;
 static int open_result;
+static bool is_next_0;
+static int input;				/* what descriptor 0 was before */
 static void (*_Atomic before)(uint32_t command);
 static void (*_Atomic before_read)(void);
 
@@ -75,6 +79,15 @@ out:
 	return ret;
 }
 
+static int move_to_0(int fd)
+{
+	is_next_0 = false;
+	input = fcntl(0, F_DUPFD_CLOEXEC, 0);
+	dup3(fd, 0, O_CLOEXEC);
+	close(fd);
+	return 0;
+}
+
 static int fake_open(int flags)
 {
 	int ret = open_result;
@@ -82,7 +95,11 @@ static int fake_open(int flags)
 	if (ret)
 		return ret;
 	pthread_mutex_lock(&mutex);
+	if (flags & ~O_NONBLOCK)
+		rcm_fake_fail("opened with flags that the device doesn't have", (uint32_t)flags);
 	ret = rcm_fake_kernel_open(flags);
+	if (ret >= 0 && is_next_0)
+		ret = move_to_0(ret);
 	pthread_mutex_unlock(&mutex);
 	return ret;
 }
@@ -91,6 +108,10 @@ static void fake_close(int fd)
 {
 	pthread_mutex_lock(&mutex);
 	rcm_fake_kernel_close(fd);
+	if (!fd) {
+		dup2(input, 0);
+		close(input);
+	}
 	pthread_mutex_unlock(&mutex);
 }
 
@@ -157,6 +178,11 @@ void rcm_fake_ucma_bind(uint64_t node_guid, uint32_t index, const char *src, con
 void rcm_fake_ucma_open_result(int result)
 {
 	open_result = result;
+}
+
+void rcm_fake_ucma_open_as_0(void)
+{
+	is_next_0 = true;
 }
 
 struct rcm_fake_step *rcm_fake_ucma_expect(uint32_t command)

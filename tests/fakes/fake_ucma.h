@@ -35,6 +35,9 @@ void rcm_fake_ucma_bind(uint64_t node_guid, uint32_t index, const char *src, con
 /* What opening says from now on: 0, or -errno. */
 void rcm_fake_ucma_open_result(int result);
 
+/* The next that is opened is descriptor 0, as in a daemon that has closed its standard input. */
+void rcm_fake_ucma_open_as_0(void);
+
 /* The next command has to be this one, and succeeds with an answer of zeros unless told otherwise. */
 struct rcm_fake_step *rcm_fake_ucma_expect(uint32_t command);
 

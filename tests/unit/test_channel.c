@@ -21,6 +21,7 @@
 #include "cm/handlers.h"
 #include "cm/id.h"
 #include "cm/life.h"
+#include "cm/migrate.h"
 #include "cm/sync.h"
 #include "cm/wait.h"
 #include "fake_engine.h"
@@ -221,6 +222,22 @@ static void test_channel_kernel_event_refused_by_its_handler_is_dropped(void **s
 	assert_int_equal(atomic_load(&id->unacked[0]), 0);
 }
 
+/* Of a later kernel: nothing that is counted by type, or named, has a place for it. */
+static void test_channel_kernel_event_of_an_unknown_type_is_an_internal_one(void **state)
+{
+	static const struct { int kernels, wanted; } types[] = {
+		{ RDMA_CM_EVENT_USER, RDMA_CM_EVENT_USER }, { RDMA_CM_EVENT_INTERNAL, RDMA_CM_EVENT_INTERNAL },
+		{ RDMA_CM_EVENT_INTERNAL + 1, RDMA_CM_EVENT_INTERNAL }, { 64, RDMA_CM_EVENT_INTERNAL },
+		{ -1, RDMA_CM_EVENT_INTERNAL },
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(types) / sizeof(*types); i++) {
+		write_kernel(id, (enum rdma_cm_event_type)types[i].kernels);
+		get_kernel((enum rdma_cm_event_type)types[i].wanted);
+	}
+}
+
 /* F14: found by slot and generation; a uid of a destroyed id is nobody's, also when the slot is in use again. */
 static void test_channel_kernel_event_of_a_gone_id_is_dropped(void **state)
 {
@@ -263,7 +280,7 @@ static void test_channel_kernel_event_comes_among_ours_one_at_a_time(void **stat
 
 	(void)state;
 	write_kernel(other, RDMA_CM_EVENT_ADDR_RESOLVED);
-	for (int i = 0; i < 4 && !seen; i++) {
+	for (int i = 0; i < 3 && !seen; i++) {
 		write_user(id, 0);
 		event = get();
 		seen = event->pub.event == RDMA_CM_EVENT_ADDR_RESOLVED;
@@ -287,6 +304,24 @@ static void test_channel_flood_of_ours_does_not_starve_the_kernel(void **state)
 		rcm_event_ack(event);
 	}
 	assert_true(seen);
+}
+
+/* The one before it was the last, and the kernel had none. */
+static void test_channel_flood_of_ours_looks_at_the_kernel_once_in_so_many(void **state)
+{
+	unsigned before;
+
+	(void)state;
+	write_user(id, 0);
+	get_user(0);
+	for (unsigned i = 0; i < RCM_KERNEL_LOOK_EVERY + 1; i++)
+		write_user(id, i);
+	before = rcm_fake_ucma_count(RDMA_USER_CM_CMD_GET_EVENT);
+	for (unsigned i = 0; i < RCM_KERNEL_LOOK_EVERY + 1; i++) {
+		assert_int_equal(rcm_fake_ucma_count(RDMA_USER_CM_CMD_GET_EVENT) - before, i == RCM_KERNEL_LOOK_EVERY);
+		get_user(i);
+	}
+	get_nothing();
 }
 
 static void test_channel_wait_for_types_leaves_the_others_in_order(void **state)
@@ -339,9 +374,41 @@ static void test_channel_closed_discards_what_is_queued(void **state)
 	assert_int_equal(rcm_id_new(second, NULL, RDMA_PS_TCP, IBV_QPT_RC, &mine), 0);
 	write_user(mine, 1);
 	rcm_channel_close(second);
+	assert_int_equal(second->pub.fd, -1);
 	assert_int_equal(atomic_load(&mine->entry.refs), 1);
 	assert_int_equal(rcm_id_destroy(mine), 0);
 	rcm_channel_close(NULL);
+}
+
+/* As of a daemon that has closed its standard input. */
+static void test_channel_over_descriptor_0_is_as_any(void **state)
+{
+	struct epoll_event edge = { .events = EPOLLIN | EPOLLET }, told;
+	struct rcm_channel *zero, *before = channel;
+	struct rcm_id *moved = other;
+	int watcher = epoll_create1(EPOLL_CLOEXEC);
+
+	(void)state;
+	rcm_fake_ucma_open_as_0();
+	assert_int_equal(rcm_channel_new(&zero), 0);
+	assert_int_equal(zero->ucma.fd, 0);
+	assert_int_equal(rcm_id_new(zero, NULL, RDMA_PS_TCP, IBV_QPT_RC, &other), 0);
+	assert_true(other->has_handle);
+	write_kernel(other, RDMA_CM_EVENT_ADDR_RESOLVED);
+	channel = zero;
+	get_kernel(RDMA_CM_EVENT_ADDR_RESOLVED);
+	write_kernel(moved, RDMA_CM_EVENT_ADDR_RESOLVED);
+	assert_int_equal(epoll_ctl(watcher, EPOLL_CTL_ADD, zero->pub.fd, &edge), 0);
+	assert_int_equal(rcm_id_migrate(moved, zero), 0);
+	assert_int_equal(epoll_wait(watcher, &told, 1, 0), 1);
+	get_kernel(RDMA_CM_EVENT_ADDR_RESOLVED);
+	get_nothing();
+	rcm_id_destroy(moved);
+	rcm_id_destroy(other);
+	channel = before;
+	assert_int_equal(rcm_id_new(channel, NULL, RDMA_PS_TCP, IBV_QPT_RC, &other), 0);
+	rcm_channel_close(zero);
+	close(watcher);
 }
 
 /* ---- Threads and signals ---- */
@@ -761,14 +828,17 @@ int main(void)
 		PLAIN(test_channel_descriptors_are_closed_on_exec),
 		KERNEL(test_channel_kernel_event_makes_it_readable_and_comes),
 		KERNEL(test_channel_kernel_event_refused_by_its_handler_is_dropped),
+		KERNEL(test_channel_kernel_event_of_an_unknown_type_is_an_internal_one),
 		KERNEL(test_channel_kernel_event_of_a_gone_id_is_dropped),
 		KERNEL(test_channel_event_of_ours_is_not_held_up_by_an_unread_kernel_event),
 		KERNEL(test_channel_user_events_one_at_a_time_cost_no_kernel_command),
 		KERNEL(test_channel_kernel_event_comes_among_ours_one_at_a_time),
 		KERNEL(test_channel_flood_of_ours_does_not_starve_the_kernel),
+		KERNEL(test_channel_flood_of_ours_looks_at_the_kernel_once_in_so_many),
 		KERNEL(test_channel_wait_for_types_leaves_the_others_in_order),
 		PLAIN(test_channel_withdrawn_events_are_taken_by_nobody),
 		PLAIN(test_channel_closed_discards_what_is_queued),
+		KERNEL(test_channel_over_descriptor_0_is_as_any),
 		PLAIN(test_channel_waiting_thread_is_woken_by_a_user_event),
 		KERNEL(test_channel_waiting_thread_is_woken_by_the_kernel),
 		PLAIN(test_channel_handler_without_restart_interrupts_the_wait),

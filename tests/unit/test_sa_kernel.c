@@ -16,6 +16,7 @@
 #include "fake_sysfs.h"
 #include "fake_ucma.h"
 #include "heard.h"
+#include "sakernel/attempt.h"
 #include "test.h"
 #include "ucma/ucma.h"
 
@@ -24,8 +25,8 @@ static struct rcm_sa *sa;
 
 /* ---- Our own client's stand-in ---- */
 
-static int umad_usable;
-static unsigned umad_asked, umad_cancelled, umad_looks, umad_abandoned;
+static int umad_usable, umad_opens, umad_refuses;
+static unsigned umad_opened, umad_paths, umad_asked, umad_cancelled, umad_looks, umad_abandoned;
 static rcm_sa_done_fn *umad_done;
 static void *umad_arg;
 
@@ -38,12 +39,15 @@ int rcm_sa_umad_usable(const struct rcm_gid *port)
 static int umad_open(struct rcm_loop *on, struct rcm_sa **ret_sa)
 {
 	(void)on;
-	*ret_sa = (struct rcm_sa *)&umad_asked;
-	return 0;
+	umad_opened += !umad_opens;
+	*ret_sa = umad_opens ? NULL : (struct rcm_sa *)&umad_asked;
+	return umad_opens;
 }
 
 static int umad_ask(rcm_sa_done_fn *done, void *arg, struct rcm_sa_query **ret_query)
 {
+	if (umad_refuses)
+		return umad_refuses;
 	umad_asked++;
 	umad_done = done;
 	umad_arg = arg;
@@ -62,6 +66,7 @@ static int umad_path(struct rcm_sa *on, const struct rcm_sa_path_query *query, r
 		     struct rcm_sa_query **ret_query)
 {
 	(void)on, (void)query;
+	umad_paths++;
 	return umad_ask(done, arg, ret_query);
 }
 
@@ -123,7 +128,8 @@ static int set_up(void **state)
 {
 	(void)state;
 	umad_usable = -EACCES;
-	umad_asked = umad_cancelled = umad_looks = umad_abandoned = 0;
+	umad_opens = umad_refuses = 0;
+	umad_opened = umad_paths = umad_asked = umad_cancelled = umad_looks = umad_abandoned = 0;
 	rcm_fake_clock_use(1000 * RCM_NS_PER_S);
 	rcm_fake_ucma_use();
 	rcm_fake_ucma_lenient(true);
@@ -206,6 +212,209 @@ static void test_kernel_without_the_command_is_not_usable(void **state)
 	assert_false(rcm_sa_kernel_usable());
 	assert_false(rcm_sa_kernel_usable());	/* asked once */
 	assert_int_equal(rcm_fake_ucma_count(RCM_UCM_CMD_RESOLVE_IB_SERVICE), 1);
+}
+
+/* It may come with its module, or the right to use it. */
+static void test_kernel_that_can_not_be_opened_is_looked_for_again(void **state)
+{
+	(void)state;
+	rcm_fake_ucma_open_result(-ENODEV);
+	assert_false(rcm_sa_kernel_usable());
+	rcm_fake_ucma_open_result(0);
+	rcm_fake_step_error(rcm_fake_ucma_expect(RCM_UCM_CMD_RESOLVE_IB_SERVICE), ENOENT);
+	assert_true(rcm_sa_kernel_usable());
+}
+
+/* By the number of no id, which asks nothing of a kernel that has the command. */
+static void test_kernel_is_probed_with_no_id(void **state)
+{
+	struct rcm_fake_step *step = rcm_fake_ucma_expect(RCM_UCM_CMD_RESOLVE_IB_SERVICE);
+
+	(void)state;
+	rcm_fake_step_field(step, rcm_ucm_resolve_ib_service, id, RCM_ATTEMPT_NO_HANDLE);
+	rcm_fake_step_field(step, rcm_ucm_resolve_ib_service, flags, RCM_UCM_SERVICE_BY_ID);
+	rcm_fake_step_field(step, rcm_ucm_resolve_ib_service, service_id, 1);
+	rcm_fake_step_error(step, ENOENT);
+	assert_true(rcm_sa_kernel_usable());
+}
+
+static void test_client_over_descriptor_0_is_as_any(void **state)
+{
+	struct heard h[2] = { 0 };
+	struct rcm_sa_stats stats;
+
+	(void)state;
+	rcm_fake_ucma_open_as_0();
+	for (unsigned i = 0; i < 2; i++) {
+		ask_service(&h[i], 0);
+		rcm_fake_ucma_event_of(rcm_fake_ucma_last_handle(), RDMA_CM_EVENT_ADDRINFO_ERROR, -ENODATA);
+		turn();
+		assert_int_equal(h[i].status, -ENOENT);
+	}
+	rcm_sa_kernel.stats(sa, &stats);
+	assert_true(stats.queries == 2 && stats.retries == 0);
+	rcm_fake_ucma_open_as_0();
+	rcm_fake_step_error(rcm_fake_ucma_expect(RCM_UCM_CMD_RESOLVE_IB_SERVICE), ENOENT);
+	rcm_sa_kernel.close(sa);
+	assert_true(rcm_sa_kernel_usable());
+	assert_int_equal(rcm_sa_kernel.open(&loop, &sa), 0);
+}
+
+/* By name, by id, or by both. */
+static void test_service_is_asked_by_what_is_known_of_it(void **state)
+{
+	static const struct { bool by_id, by_name; uint32_t flags; } ways[] = {
+		{ true, false, RCM_UCM_SERVICE_BY_ID }, { false, true, RCM_UCM_SERVICE_BY_NAME },
+		{ true, true, RCM_UCM_SERVICE_BY_ID | RCM_UCM_SERVICE_BY_NAME },
+	};
+	struct rcm_ucm_resolve_ib_service sent;
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(ways) / sizeof(*ways); i++) {
+		const struct rcm_sa_service_query asked = {
+			.port.raw = { 0xfe, 0x80, [15] = 5 }, .by_id = ways[i].by_id, .by_name = ways[i].by_name,
+			.service_id = 0x42, .service_name = "svc",
+		};
+		struct rcm_sa_query *query = NULL;
+		struct heard h = { 0 };
+
+		assert_int_equal(rcm_sa_kernel.service(sa, &asked, hear, &h, &query), 0);
+		rcm_fake_ucma_last_body(&sent, sizeof(sent));
+		assert_int_equal(sent.id, rcm_fake_ucma_last_handle());
+		assert_int_equal(sent.flags, ways[i].flags);
+		assert_true(sent.service_id == (ways[i].by_id ? 0x42 : 0));
+		assert_string_equal((const char *)sent.service_name, ways[i].by_name ? "svc" : "");
+		rcm_sa_kernel.cancel(sa, query);
+	}
+}
+
+static void test_path_is_asked_to_its_destination_in_two_seconds_a_step(void **state)
+{
+	const struct rcm_sa_path_query asked = {
+		.port.raw = { 0xfe, 0x80, [15] = 5 }, .dgid.raw = { 0xfe, 0x80, [15] = 6 }, .pkey = 0x8001, .service_id = 0x42,
+	};
+	struct rdma_ucm_resolve_route route;
+	struct rdma_ucm_resolve_addr sent;
+	struct rcm_sa_query *query = NULL;
+	struct heard h = { 0 };
+	struct sockaddr_ib dst;
+
+	(void)state;
+	assert_int_equal(rcm_sa_kernel.path(sa, &asked, hear, &h, &query), 0);
+	rcm_fake_ucma_last_body(&sent, sizeof(sent));
+	memcpy(&dst, &sent.dst_addr, sizeof(dst));
+	assert_int_equal(sent.timeout_ms, 2000);
+	assert_int_equal(sent.src_size, 0);
+	assert_int_equal(sent.dst_size, sizeof(dst));
+	assert_int_equal(dst.sib_addr.sib_raw[15], 6);
+	assert_int_equal(dst.sib_pkey, htobe16(0x8001));
+	assert_true(dst.sib_sid == htobe64(0x42) && dst.sib_sid_mask == UINT64_MAX);
+	rcm_fake_ucma_event_of(rcm_fake_ucma_last_handle(), RDMA_CM_EVENT_ADDR_RESOLVED, 0);
+	turn();
+	rcm_fake_ucma_last_body(&route, sizeof(route));
+	assert_int_equal(route.id, rcm_fake_ucma_last_handle());
+	assert_int_equal(route.timeout_ms, 2000);
+	rcm_sa_kernel.cancel(sa, query);
+}
+
+/* The kernel's status isn't the SA's: but for "none" and "too late" it tells what the kernel said. */
+static void test_query_failure_says_what_the_kernel_says(void **state)
+{
+	static const struct { int kernels, wanted; const char *text; } failures[] = {
+		{ -ENODATA, -ENOENT, "none that this port may see" }, { -ENOENT, -ENOENT, "none that this port may see" },
+		{ -EINVAL, -EIO, "the kernel's question to the SA failed" },
+		{ 0, -EIO, "the kernel's question to the SA failed" },
+		{ -ENOMEM, -ENOMEM, "the kernel's question to the SA failed" },
+	};
+	static const enum rdma_cm_event_type types[] = {
+		RDMA_CM_EVENT_ADDRINFO_ERROR, RDMA_CM_EVENT_ADDR_ERROR, RDMA_CM_EVENT_ROUTE_ERROR,
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < 3 * sizeof(failures) / sizeof(*failures); i++) {
+		struct heard h = { 0 };
+
+		if (i % 3)
+			ask_path(&h);
+		else
+			ask_service(&h, 0);
+		rcm_fake_ucma_event_of(rcm_fake_ucma_last_handle(), types[i % 3], failures[i / 3].kernels);
+		turn();
+		assert_int_equal(h.calls, 1);
+		assert_int_equal(h.status, failures[i / 3].wanted);
+		assert_string_equal(h.text, failures[i / 3].text);
+	}
+}
+
+/* It is opened once; a path is asked for as a path. */
+static void test_path_the_kernel_gives_up_is_asked_over_umad(void **state)
+{
+	struct heard h[3] = { 0 };
+	struct rcm_sa_stats stats;
+
+	(void)state;
+	umad_usable = 0;
+	for (unsigned i = 0; i < 3; i++) {
+		if (i == 1)
+			ask_service(&h[i], 0);
+		else
+			ask_path(&h[i]);
+		rcm_fake_ucma_event_of(rcm_fake_ucma_last_handle(), RDMA_CM_EVENT_ADDR_ERROR, -EINVAL);
+		turn();
+		assert_int_equal(umad_asked, i + 1);
+		assert_int_equal(rcm_fake_ucma_ids(), 0);
+		umad_done(umad_arg, &(struct rcm_sa_answer){ .status = -EBUSY });
+		assert_int_equal(h[i].calls, 1);
+	}
+	assert_int_equal(umad_paths, 2);
+	assert_int_equal(umad_opened, 1);
+	rcm_sa_kernel.stats(sa, &stats);
+	assert_true(stats.queries == 13 && stats.retries == 0);
+}
+
+static void test_query_that_umad_can_not_take_is_the_kernels_again(void **state)
+{
+	struct heard h[2] = { 0 };
+	struct rcm_sa_stats stats;
+
+	(void)state;
+	umad_usable = 0;
+	for (unsigned i = 0; i < 2; i++) {
+		umad_opens = i ? 0 : -EMFILE;
+		umad_refuses = i ? -ENOMEM : 0;
+		ask_service(&h[i], 0);
+		rcm_fake_ucma_event_of(rcm_fake_ucma_last_handle(), RDMA_CM_EVENT_ADDRINFO_ERROR, -ETIMEDOUT);
+		turn();
+		assert_int_equal(h[i].calls, 0);
+		assert_int_equal(umad_opened, i);
+		assert_int_equal(rcm_fake_ucma_ids(), 1);
+		rcm_fake_ucma_event_of(rcm_fake_ucma_last_handle(), RDMA_CM_EVENT_ADDRINFO_ERROR, -ENODATA);
+		turn();
+		assert_int_equal(h[i].status, -ENOENT);
+	}
+	rcm_sa_kernel.stats(sa, &stats);
+	assert_true(stats.queries == 4 + 10 && stats.retries == 2);
+}
+
+static void test_answer_is_of_the_query_that_asked(void **state)
+{
+	struct heard h[2] = { 0 };
+	uint32_t first, second;
+
+	(void)state;
+	ask_service(&h[0], 0);
+	first = rcm_fake_ucma_last_handle();
+	ask_service(&h[1], 0);
+	second = rcm_fake_ucma_last_handle();
+	rcm_fake_ucma_event_of(second, RDMA_CM_EVENT_ADDRINFO_ERROR, -ENODATA);
+	turn();
+	assert_int_equal(h[0].calls, 0);
+	assert_int_equal(h[1].status, -ENOENT);
+	expect_records(1, 3);
+	rcm_fake_ucma_event_of(first, RDMA_CM_EVENT_ADDRINFO_RESOLVED, 0);
+	turn();
+	assert_int_equal(h[0].status, 0);
+	assert_int_equal(h[0].total, 3);
 }
 
 static void test_service_is_asked_on_an_id_of_its_own(void **state)
@@ -730,6 +939,15 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		T(test_kernel_with_the_command_is_usable),
 		T(test_kernel_without_the_command_is_not_usable),
+		T(test_kernel_that_can_not_be_opened_is_looked_for_again),
+		T(test_kernel_is_probed_with_no_id),
+		T(test_client_over_descriptor_0_is_as_any),
+		T(test_service_is_asked_by_what_is_known_of_it),
+		T(test_path_is_asked_to_its_destination_in_two_seconds_a_step),
+		T(test_query_failure_says_what_the_kernel_says),
+		T(test_path_the_kernel_gives_up_is_asked_over_umad),
+		T(test_query_that_umad_can_not_take_is_the_kernels_again),
+		T(test_answer_is_of_the_query_that_asked),
 		T(test_service_is_asked_on_an_id_of_its_own),
 		T(test_service_that_is_not_there_is_enoent),
 		T(test_service_without_memory_is_told_once),
