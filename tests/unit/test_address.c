@@ -8,6 +8,7 @@
 #include "cm/attach.h"
 #include "cm/life.h"
 #include "cm/option.h"
+#include "alone.h"
 #include "fake_ucma.h"
 #include "fake_verbs.h"
 #include "test.h"
@@ -384,6 +385,23 @@ static void test_address_in_another_partition_gets_a_kernels_id_bound_there(void
 	}
 }
 
+/* Its GID is the one that its address has; a service id it has not. */
+static void test_address_of_an_id_bound_by_ip_is_bound_by_its_gid_in_the_destinations_partition(void **state)
+{
+	union rcm_sockaddr own, dst = ib_address(9, 0x8001), bound;
+	struct rcm_id *id = new_id();
+	struct rcm_fake_step *step;
+
+	(void)state;
+	assert_int_equal(rcm_sockaddr_parse("192.0.2.1", AF_INET, &own), 1);
+	assert_int_equal(rcm_id_bind(id, &own.sa), 0);
+	rcm_sockaddr_ib(&bound, id->pub.route.addr.addr.ibaddr.sgid.raw, 0x8001, 0, 0);
+	step = rcm_fake_ucma_expect(RDMA_USER_CM_CMD_BIND);
+	rcm_fake_step_bytes(step, offsetof(struct rdma_ucm_bind, addr), &bound, sizeof(bound.ib));
+	assert_int_equal(rcm_address_resolve(id, NULL, &dst.sa, 1000), 0);
+	rcm_id_destroy(id);
+}
+
 static void test_address_in_another_partition_keeps_the_options(void **state)
 {
 	struct rcm_id *id = bound_id(0);
@@ -442,7 +460,7 @@ static void test_address_whose_partition_can_not_be_bound_is_refused(void **stat
 	rcm_id_destroy(id);
 }
 
-int main(void)
+static int run(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, rcm_world_before, rcm_world_after)
 	const struct CMUnitTest tests[] = {
@@ -465,6 +483,7 @@ int main(void)
 		T(test_address_refused_leaves_the_route_that_is_under_way),
 		T(test_address_of_the_callers_own_choice_replaces_sa_answer),
 		T(test_address_in_another_partition_gets_a_kernels_id_bound_there),
+		T(test_address_of_an_id_bound_by_ip_is_bound_by_its_gid_in_the_destinations_partition),
 		T(test_address_in_another_partition_keeps_the_options),
 		T(test_address_of_an_id_that_has_a_destination_keeps_the_kernels_id),
 		T(test_address_with_a_source_goes_in_the_destinations_partition),
@@ -472,4 +491,9 @@ int main(void)
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+int main(void)
+{
+	return alone_run(run);
 }

@@ -6,8 +6,12 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "addr/sockaddr.h"
+#include "asleep.h"
 #include "cm/conn.h"
 #include "cm/endpoint.h"
 #include "cm/life.h"
@@ -34,7 +38,7 @@ static int before(void **state)
 
 static atomic_bool endpoint_done;
 
-/* Answers a command, once it was given, with an event; not at all where the endpoint is done without it. */
+/* A command, and the event that answers it. */
 struct answer {
 	uint32_t command;
 	enum rdma_cm_event_type type;
@@ -42,15 +46,40 @@ struct answer {
 	unsigned count_before;
 };
 
+/* One that was just waked may look as if it slept. */
+static bool maker_sleeps(void)
+{
+	if (emulated() || !thread_sleeps_in_poll(getpid()))
+		return false;
+	nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
+	return thread_sleeps_in_poll(getpid()) && !endpoint_done;
+}
+
+/* Who makes it, before it has given this command or, NULL, when all is answered: it would sleep for ever. */
+static void fail_if_asleep(const struct answer *next)
+{
+	if (!maker_sleeps() || (next && rcm_fake_ucma_count(next->command) != next->count_before))
+		return;
+	fprintf(stderr, "the endpoint waits for an event that nobody has, before command %d\n",
+		next ? (int)next->command : -1);
+	_exit(1);
+}
+
+/* Answers commands in turn, each once it was given, with an event; not where the endpoint is done without it. */
 static void *answer_in_turn(void *arg)
 {
 	for (struct answer *a = arg; a->command; a++) {
 		while (rcm_fake_ucma_count(a->command) == a->count_before) {
 			if (endpoint_done)
 				return NULL;
+			fail_if_asleep(a);
 			sched_yield();
 		}
 		rcm_fake_ucma_event_of(rcm_fake_ucma_last_handle(), a->type, a->status);
+	}
+	while (!endpoint_done) {
+		fail_if_asleep(NULL);
+		sched_yield();
 	}
 	return NULL;
 }
