@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Connections: what is asked of the kernel, what the queue pair goes through, what the application sees. */
+#include "cm/attach.h"
 #include "cm/conn.h"
 
 #include <errno.h>
@@ -225,6 +226,34 @@ static struct rcm_id *requested(const struct rdma_ucm_conn_param *param, struct 
 	id = rcm_id_of(event->id);
 	rcm_world_ack(event);
 	return id;
+}
+
+static void test_id_without_a_device_has_no_depths(void **state)
+{
+	struct rcm_depths depths;
+	struct rcm_id *id;
+
+	(void)state;
+	assert_int_equal(rcm_id_new(rcm_world_channel, NULL, RDMA_PS_TCP, IBV_QPT_RC, &id), 0);
+	depths = rcm_attach_depths(id);
+	assert_int_equal(depths.responder_resources, 0);
+	assert_int_equal(depths.initiator_depth, 0);
+	rcm_id_destroy(id);
+}
+
+static void test_accept_of_datagrams_has_no_ece(void **state)
+{
+	const struct rdma_conn_param param = { .qp_num = 7 };
+	struct rcm_id *id = rcm_world_id(RDMA_PS_UDP);
+	struct rdma_ucm_accept sent;
+
+	(void)state;
+	assert_int_equal(rcm_conn_accept(id, &param), 0);
+	sent = rcm_world_last(rdma_ucm_accept);
+	assert_int_equal(sent.ece.vendor_id, 0);
+	assert_int_equal(sent.ece.attr_mod, 0);
+	assert_int_equal(sent.conn_param.qp_num, 7);
+	rcm_id_destroy(id);
 }
 
 static void test_accept_without_parameters_answers_what_was_asked(void **state)
@@ -541,6 +570,8 @@ int main(void)
 		T(test_response_that_qp_cannot_follow_is_one_connect_error),
 		T(test_response_that_kernel_does_not_confirm_is_a_connect_error),
 		T(test_rejected_moves_qp_to_error_and_keeps_reason),
+		T(test_id_without_a_device_has_no_depths),
+		T(test_accept_of_datagrams_has_no_ece),
 		T(test_accept_without_parameters_answers_what_was_asked),
 		T(test_accept_with_one_depth_takes_the_other_from_the_request),
 		T(test_connect_names_the_queue_pair_that_the_id_has_and_whether_it_shares_receives),

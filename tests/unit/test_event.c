@@ -92,6 +92,11 @@ static void test_event_of_kernel_always_is_delivered_and_freed_by_its_kind(void 
 
 		assert_non_null(ops);
 		assert_true(ops->deliver && ops->free);
+		/* Those that the kernel doesn't have are for nobody. */
+		if (type > RDMA_CM_EVENT_TIMEWAIT_EXIT)
+			assert_int_equal(ops->deliver(NULL), -ENOSYS);
+		else
+			assert_ptr_not_equal(ops, rcm_event_kernel_ops((enum rdma_cm_event_type)-1));
 	}
 }
 

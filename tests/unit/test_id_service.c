@@ -137,6 +137,19 @@ static void test_service_of_wrong_arguments_is_refused(void **state)
 	refused(-EINVAL);
 }
 
+/* The id is bound by an IP address, which has none. */
+static void test_service_without_id_of_an_id_bound_to_none_is_refused(void **state)
+{
+	(void)state;
+	id->pub.route.addr.src_storage.ss_family = AF_INET;
+	service.id = 0;
+	assert_int_equal(rcm_service_register(id, &service, &registration), -EINVAL);
+	service.id = 1;
+	assert_int_equal(rcm_service_register(id, &service, &registration), 0);
+	assert_int_equal(rcm_service_unregister(id, registration), 0);
+	rcm_fake_engine_over();
+}
+
 static void test_service_with_a_name_of_63_bytes_is_taken(void **state)
 {
 	char name[64] = "";
@@ -438,6 +451,7 @@ int main(void)
 		T(test_service_without_id_lease_or_p_key_has_the_usual_ones),
 		U(test_service_without_a_p_key_is_in_the_partition_that_its_id_is_bound_in),
 		T(test_service_of_wrong_arguments_is_refused),
+		T(test_service_without_id_of_an_id_bound_to_none_is_refused),
 		T(test_service_with_a_name_of_63_bytes_is_taken),
 		T(test_service_with_the_longest_lease_is_taken),
 		U(test_service_of_an_id_that_is_not_bound_is_refused),

@@ -228,6 +228,7 @@ static void test_kernel_command_of_a_destroyed_id_is_not_given(void **state)
 }
 
 static atomic_bool ended;
+static unsigned destroys;			/* so far */
 static pthread_t destroyer;
 
 static void *destroy(void *arg)
@@ -247,22 +248,33 @@ static void destroy_before(uint32_t command)
 		sched_yield();
 	for (int i = 0; i < 100; i++)
 		sched_yield();
-	assert_int_equal(rcm_fake_ucma_count(RDMA_USER_CM_CMD_DESTROY_ID), 0);
+	assert_int_equal(rcm_fake_ucma_count(RDMA_USER_CM_CMD_DESTROY_ID), destroys);
 	assert_false(atomic_load(&ended));
 }
 
+/* In its first stay on a channel, and in the next, which are counted apart. */
 static void test_kernel_command_under_way_ends_before_the_kernels_id(void **state)
 {
+	struct rcm_channel *other;
+
 	(void)state;
-	id = rcm_id_ref(rcm_world_id(RDMA_PS_TCP));
-	atomic_store(&ended, false);
-	rcm_fake_ucma_before(destroy_before);
-	/* LISTEN is done; what the library asks after it isn't any more. */
-	assert_int_equal(rcm_listen(id, 1), -EINVAL);
-	pthread_join(destroyer, NULL);
-	rcm_fake_ucma_before(NULL);
-	assert_int_equal(rcm_fake_ucma_count(RDMA_USER_CM_CMD_DESTROY_ID), 1);
-	rcm_id_put(id);
+	assert_int_equal(rcm_channel_new(&other), 0);
+	for (unsigned stay = 0; stay < 2; stay++) {
+		id = rcm_id_ref(rcm_world_id(RDMA_PS_TCP));
+		if (stay)
+			assert_int_equal(rcm_id_migrate(id, other), 0);
+		assert_int_equal(id->stay, stay);
+		atomic_store(&ended, false);
+		destroys = rcm_fake_ucma_count(RDMA_USER_CM_CMD_DESTROY_ID);
+		rcm_fake_ucma_before(destroy_before);
+		/* LISTEN is done; what the library asks after it isn't any more. */
+		assert_int_equal(rcm_listen(id, 1), -EINVAL);
+		pthread_join(destroyer, NULL);
+		rcm_fake_ucma_before(NULL);
+		assert_int_equal(rcm_fake_ucma_count(RDMA_USER_CM_CMD_DESTROY_ID), destroys + 1);
+		rcm_id_put(id);
+	}
+	rcm_channel_close(other);
 }
 
 /* Whoever gives the replaced handle back still needs the channel, which goes when these are over. */

@@ -176,6 +176,7 @@ static void test_ece_is_queried_and_set(void **state)
 	(void)state;
 	assert_int_equal(rcm_qp_query_ece(qp, &ece), 0);
 	assert_int_equal(ece.vendor_id, 0x2c9);
+	ece.comp_mask = 0;
 	assert_int_equal(rcm_qp_set_ece(qp, &ece), 0);
 	ece.vendor_id = 0x10df;
 	assert_int_equal(rcm_qp_set_ece(qp, &ece), -EINVAL);

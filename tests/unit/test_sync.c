@@ -79,6 +79,7 @@ static void test_sync_acks_the_event_of_the_call_before(void **state)
 	assert_int_equal(rcm_lookup_start(id, "host.test", NULL, NULL), 0);
 	rcm_fake_engine_resolve(1);
 	assert_int_equal(rcm_sync_complete(id, RCM_SYNC_NAMES), 0);
+	assert_int_equal(rcm_channel_of(id->pub.channel)->own_awaited, 0);
 	assert_int_equal(id->pub.event->event, RDMA_CM_EVENT_ADDRINFO_RESOLVED);
 	assert_int_equal(atomic_load(&id->unacked[0]), 1);
 	rcm_sync_ack(id);

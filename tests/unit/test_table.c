@@ -30,6 +30,8 @@ static void test_table_entry_is_found_with_a_reference_until_removed(void **stat
 
 	(void)state;
 	assert_int_equal(rcm_table_add(id, &uid), 0);
+	/* None is 0, which stands for no id. */
+	assert_true(uid >> 32);
 	assert_ptr_equal(rcm_table_find(uid), id);
 	assert_int_equal(atomic_load(&id->refs), 2);
 	rcm_table_remove(uid);
@@ -78,6 +80,32 @@ static void test_table_reused_slot_gives_another_uid(void **state)
 	rcm_table_remove(first);
 	assert_ptr_equal(rcm_table_find(second), &ids[1]);
 	rcm_table_remove(second);
+	free(ids);
+}
+
+/* In order; what is an id's beside its own entry, as a membership is, isn't one. */
+static void test_table_goes_through_the_ids_that_are_there(void **state)
+{
+	struct rcm_entry *ids = make_ids(IDS);
+	uint64_t memberships[IDS];
+	uint32_t number = 0;
+
+	(void)state;
+	for (unsigned i = 0; i < IDS; i++) {
+		assert_int_equal(rcm_table_enter(&ids[i]), 0);
+		assert_int_equal(rcm_table_add(&ids[i], &memberships[i]), 0);
+	}
+	for (unsigned i = 0; i < IDS; i += 2)
+		rcm_table_remove(ids[i].uid);
+	for (unsigned i = 1; i < IDS; i += 2)
+		assert_ptr_equal(rcm_table_next(&number), &ids[i]);
+	assert_null(rcm_table_next(&number));
+	for (unsigned i = 0; i < IDS; i++) {
+		rcm_table_remove(ids[i].uid);
+		rcm_table_remove(memberships[i]);
+	}
+	number = 0;
+	assert_null(rcm_table_next(&number));
 	free(ids);
 }
 
@@ -185,6 +213,7 @@ static void test_table_of_a_forked_child_is_free_whatever_the_parents_threads_do
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_table_goes_through_the_ids_that_are_there),
 		cmocka_unit_test(test_table_entry_is_found_with_a_reference_until_removed),
 		cmocka_unit_test(test_table_entry_without_references_is_found_by_nobody),
 		cmocka_unit_test(test_table_unknown_uids_are_nobody),
