@@ -8,10 +8,12 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "addr/sockaddr.h"
 #include "asleep.h"
+#include "cm/heir.h"
 #include "cm/life.h"
 #include "cm/queues.h"
 #include "cm/sync.h"
@@ -331,6 +333,102 @@ static void test_join_that_waits_ends_where_its_group_is_left(void **state)
 	rcm_id_destroy(sync_id);
 }
 
+/* ---- In the child of a fork ---- */
+
+static void in_child(int (*run)(struct rcm_id *id), struct rcm_id *id)
+{
+	int status;
+	pid_t pid;
+
+	/* Threads and forks don't go together there. */
+	if (emulated())
+		return;
+	pid = fork();
+	if (!pid) {
+		alarm(20);
+		_exit(run(id));
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
+static int renew_and_leave(struct rcm_id *id)
+{
+	const union rcm_sockaddr addr = group("239.0.0.1");
+
+	rcm_channel_renew(rcm_channel_of(id->pub.channel));
+	rcm_mcast_renew_all(id, rcm_id_renew(id));
+	return rcm_mcast_leave(id, &addr.sa) ? 1 : LIST_EMPTY(&id->mcasts) ? 0 : 2;
+}
+
+static int renew_whole(struct rcm_id *id)
+{
+	rcm_mcast_renew_all(id, true);
+	return LIST_EMPTY(&id->mcasts) ? 0 : 1;
+}
+
+static int renew_torn(struct rcm_id *id)
+{
+	rcm_mcast_renew_all(id, false);
+	return LIST_EMPTY(&id->mcasts) ? 0 : 1;
+}
+
+static void test_child_leaves_a_group_whose_event_the_parent_has_not_acked(void **state)
+{
+	struct rcm_id *id = rcm_world_id_with_qp(RDMA_PS_UDP);
+	struct rdma_cm_event *event = joined(join(id, "239.0.0.1", 0), 0, RDMA_CM_EVENT_MULTICAST_JOIN);
+
+	(void)state;
+	in_child(renew_and_leave, id);
+	/* Nobody can tell what of a list is whole that was being changed. */
+	in_child(renew_torn, id);
+	rcm_world_ack(event);
+	end(id);
+}
+
+static struct rcm_id *leaves;
+
+static void fork_before_leave(uint32_t command)
+{
+	if (command == RDMA_USER_CM_CMD_LEAVE_MCAST)
+		in_child(renew_whole, leaves);
+}
+
+static void test_child_has_no_group_that_the_parent_is_leaving(void **state)
+{
+	const union rcm_sockaddr addr = group("239.0.0.1");
+
+	(void)state;
+	leaves = rcm_world_id(RDMA_PS_UDP);
+	rcm_world_ack(joined(join(leaves, "239.0.0.1", 0), 0, RDMA_CM_EVENT_MULTICAST_JOIN));
+	rcm_fake_ucma_before(fork_before_leave);
+	assert_int_equal(rcm_mcast_leave(leaves, &addr.sa), 0);
+	rcm_fake_ucma_before(NULL);
+	rcm_id_destroy(leaves);
+}
+
+static void test_child_leaves_a_group_for_which_a_call_of_the_parents_waits(void **state)
+{
+	struct rcm_channel *channel;
+	pthread_t thread;
+	int ret = 1;
+
+	(void)state;
+	sync_id = rcm_world_sync_id(RDMA_PS_UDP);
+	channel = rcm_channel_of(sync_id->pub.channel);
+	assert_int_equal(pthread_create(&thread, NULL, join_and_wait, &ret), 0);
+	for (unsigned users = 0; !users; sched_yield()) {
+		rcm_lock_acquire(&channel->lock);
+		users = channel->users;
+		rcm_lock_release(&channel->lock);
+	}
+	in_child(renew_and_leave, sync_id);
+	rcm_fake_ucma_event_of(rcm_fake_ucma_last_handle(), RDMA_CM_EVENT_MULTICAST_JOIN, 0);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	assert_int_equal(ret, 0);
+	rcm_id_destroy(sync_id);
+}
+
 static void test_join_ex_takes_what_its_mask_names(void **state)
 {
 	static const struct { uint32_t mask, flags; int error; uint16_t sent; } cases[] = {
@@ -378,6 +476,9 @@ int main(void)
 		T(test_destroy_takes_no_event_from_a_reader_that_was_told_of_it),
 		T(test_reader_looks_again_for_what_may_have_been_taken_back),
 		T(test_join_that_waits_ends_where_its_group_is_left),
+		T(test_child_leaves_a_group_whose_event_the_parent_has_not_acked),
+		T(test_child_has_no_group_that_the_parent_is_leaving),
+		T(test_child_leaves_a_group_for_which_a_call_of_the_parents_waits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
