@@ -90,7 +90,6 @@ static void results_fill(union rcm_dns_address *addresses, unsigned count, const
 	for (unsigned i = 0; i < count; list = list->ai_next) {
 		if (list->ai_family != AF_INET && list->ai_family != AF_INET6)
 			continue;
-		memset(&addresses[i], 0, sizeof(*addresses));
 		memcpy(&addresses[i++], list->ai_addr, list->ai_addrlen);
 	}
 }

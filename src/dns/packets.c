@@ -37,8 +37,7 @@ static void packets_join(struct rcm_packets *packets, size_t len)
 	const uint16_t each = (uint16_t)len;
 
 	packets->iovs[at].iov_len += len;
-	if (packets->questions[at]++ > 1)
-		return;
+	packets->questions[at]++;
 	memset(&packets->sizes[at], 0, sizeof(packets->sizes[at]));
 	*size = (struct cmsghdr){ .cmsg_level = SOL_UDP, .cmsg_type = UDP_SEGMENT, .cmsg_len = CMSG_LEN(sizeof(each)) };
 	memcpy(CMSG_DATA(size), &each, sizeof(each));
