@@ -2,6 +2,8 @@
 /* Questions of one system call, as who receives them gets them. */
 #include "dns/packets.h"
 
+#include <arpa/inet.h>
+#include <errno.h>
 #include <netinet/udp.h>
 #include <unistd.h>
 
@@ -47,6 +49,15 @@ static void expect(size_t len, uint8_t fill)
 		assert_int_equal(bytes[i], fill);
 }
 
+/* Nothing comes twice. */
+static void expect_nothing(void)
+{
+	uint8_t byte;
+
+	assert_int_equal(recv(server, &byte, 1, MSG_DONTWAIT), -1);
+	assert_int_equal(errno, EAGAIN);
+}
+
 static void test_packets_each_question_arrives_by_itself(void **state)
 {
 	struct rcm_packets packets;
@@ -67,6 +78,7 @@ static void test_packets_each_question_arrives_by_itself(void **state)
 	expect(30, 4);
 	expect(30, 5);
 	expect(30, 6);
+	expect_nothing();
 	finish();
 }
 
@@ -89,6 +101,7 @@ static void test_packets_questions_of_one_length_share_one(void **state)
 	for (int i = 0; i < 3 * 40; i++)
 		assert_int_equal(bytes[i], i / 40);
 	expect(41, 3);
+	expect_nothing();
 	finish();
 }
 
@@ -109,15 +122,56 @@ static void test_packets_a_full_batch_fits(void **state)
 	}
 }
 
-static void test_packets_to_another_host_share_nothing(void **state)
+/* A server that is gone is told of at the next sending, which is to say nothing about that one: it may be back. */
+static void test_packets_refusal_of_what_was_sent_before_is_no_refusal(void **state)
 {
-	union rcm_dns_address far = { .in = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(0xc0000201) } };
-	union rcm_dns_address far6 = { .in6 = { .sin6_family = AF_INET6, .sin6_addr.s6_addr = { 0xfe, 0x80, [15] = 1 } } };
+	struct rcm_packets packets;
 
 	(void)state;
 	start(false);
-	assert_false(rcm_packets_may_share(client, &far));
-	assert_false(rcm_packets_may_share(client, &far6));
+	close(server);
+	for (int i = 0; i < 3; i++) {
+		rcm_packets_begin(&packets, false);
+		add(&packets, 40, 1);
+		assert_int_equal(rcm_packets_send(&packets, client), 1);
+	}
+	close(client);
+}
+
+static void test_packets_that_can_not_leave_are_an_error(void **state)
+{
+	struct rcm_packets packets;
+
+	(void)state;
+	start(false);
+	assert_int_equal(shutdown(client, SHUT_WR), 0);
+	rcm_packets_begin(&packets, false);
+	add(&packets, 40, 1);
+	assert_int_equal(rcm_packets_send(&packets, client), -EPIPE);
+	finish();
+}
+
+static void test_packets_are_shared_on_the_way_to_this_host_alone(void **state)
+{
+	static const struct {
+		const char *to;
+		bool here;
+	} rows[] = {
+		{ "127.0.0.1", true }, { "127.255.255.255", true }, { "126.255.255.255", false }, { "128.0.0.1", false },
+		{ "192.0.2.1", false }, { "::1", true }, { "::", false }, { "::2", false }, { "fe80::1", false },
+	};
+
+	(void)state;
+	start(false);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		union rcm_dns_address to = { .in.sin_family = AF_INET };
+
+		if (inet_pton(AF_INET, rows[i].to, &to.in.sin_addr) != 1) {
+			to.in6.sin6_family = AF_INET6;
+			assert_int_equal(inet_pton(AF_INET6, rows[i].to, &to.in6.sin6_addr), 1);
+		}
+		assert_int_equal(rcm_packets_may_share(client, &to), rows[i].here && rcm_packets_may_share(client, &near));
+	}
 	finish();
 }
 
@@ -127,7 +181,9 @@ int main(void)
 		cmocka_unit_test(test_packets_each_question_arrives_by_itself),
 		cmocka_unit_test(test_packets_questions_of_one_length_share_one),
 		cmocka_unit_test(test_packets_a_full_batch_fits),
-		cmocka_unit_test(test_packets_to_another_host_share_nothing),
+		cmocka_unit_test(test_packets_refusal_of_what_was_sent_before_is_no_refusal),
+		cmocka_unit_test(test_packets_that_can_not_leave_are_an_error),
+		cmocka_unit_test(test_packets_are_shared_on_the_way_to_this_host_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
