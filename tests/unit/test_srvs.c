@@ -158,8 +158,12 @@ static void test_srvs_each_record_once(void **state)
 	add_srv(1, 2, 3, "a.other.test");
 	add_srv(1, 2, 3, "A.other.test");
 	add_srv(1, 2, 4, "a.other.test");
+	add_srv(1, 3, 3, "a.other.test");
+	add_srv(2, 2, 3, "a.other.test");
+	add_srv(1, 2, 3, "b.other.test");
+	add_srv(2, 2, 3, "a.other.test");
 	assert_int_equal(read_all(), RCM_DNS_FOUND);
-	check("1/2 a.other.test:3|1/2 a.other.test:4");
+	check("1/2 a.other.test:3|1/2 a.other.test:4|1/3 a.other.test:3|2/2 a.other.test:3|1/2 b.other.test:3");
 }
 
 static void test_srvs_target_root_alone_is_declined_and_else_nothing(void **state)
@@ -226,6 +230,61 @@ static void test_srvs_of_too_many_the_best_priorities_stay(void **state)
 		assert_uint_in_range(srvs.records[i].priority, 1, RCM_SRV_RECORDS_MAX);
 }
 
+/* All of one priority, and one more of priority more. */
+static void read_full_and(unsigned priority, unsigned more)
+{
+	char target[32];
+
+	begin();
+	for (unsigned i = 0; i < RCM_SRV_RECORDS_MAX; i++) {
+		sprintf(target, "h%u.other.test", i);
+		add_srv(priority, 0, 1, target);
+	}
+	add_srv(more, 0, 1, "more.other.test");
+	assert_int_equal(read_all(), RCM_DNS_FOUND);
+	assert_int_equal(srvs.count, RCM_SRV_RECORDS_MAX);
+}
+
+static void test_srvs_one_too_many_takes_the_place_of_the_last_of_a_worse_priority(void **state)
+{
+	(void)state;
+	for (unsigned more = 6; more >= 4; more--) {
+		read_full_and(5, more);
+		assert_string_equal(srvs.records[0].target, "h0.other.test");
+		assert_string_equal(srvs.records[RCM_SRV_RECORDS_MAX - 2].target, "h254.other.test");
+		assert_string_equal(srvs.records[RCM_SRV_RECORDS_MAX - 1].target,
+				    more < 5 ? "more.other.test" : "h255.other.test");
+	}
+}
+
+static void test_srvs_first_one_gives_way_where_it_is_the_worst(void **state)
+{
+	char target[32];
+
+	(void)state;
+	begin();
+	for (unsigned i = 0; i <= RCM_SRV_RECORDS_MAX; i++) {
+		sprintf(target, "h%u.other.test", i);
+		add_srv(i ? 5 : 6, 0, 1, target);
+	}
+	assert_int_equal(read_all(), RCM_DNS_FOUND);
+	assert_string_equal(srvs.records[0].target, "h256.other.test");
+	assert_string_equal(srvs.records[1].target, "h1.other.test");
+	assert_string_equal(srvs.records[RCM_SRV_RECORDS_MAX - 1].target, "h255.other.test");
+}
+
+/* Records of others, and of other types, are in the way of none. */
+static void test_srvs_of_another_owner_are_passed_over(void **state)
+{
+	(void)state;
+	begin();
+	add_raw(1, "_nfs._udp.dom.test", ns_t_srv, 60, "\0\1\0\2\0\3\1x", 9);
+	add_raw(1, "_nfs._tcp.dom.test", ns_t_txt, 60, "\0\1\0\2\0\3\1y", 9);
+	add_srv(0, 0, 1, "a.other.test");
+	assert_int_equal(read_all(), RCM_DNS_FOUND);
+	check("0/0 a.other.test:1");
+}
+
 static void test_srvs_addresses_of_one_target_are_limited(void **state)
 {
 	char address[32];
@@ -290,6 +349,9 @@ int main(void)
 		SRVS_TEST(test_srvs_malformed_records_are_passed_over),
 		SRVS_TEST(test_srvs_compressed_target_is_read),
 		SRVS_TEST(test_srvs_of_too_many_the_best_priorities_stay),
+		SRVS_TEST(test_srvs_one_too_many_takes_the_place_of_the_last_of_a_worse_priority),
+		SRVS_TEST(test_srvs_first_one_gives_way_where_it_is_the_worst),
+		SRVS_TEST(test_srvs_of_another_owner_are_passed_over),
 		SRVS_TEST(test_srvs_addresses_of_one_target_are_limited),
 		SRVS_TEST(test_srvs_extras_are_looked_at_up_to_their_limit),
 		SRVS_TEST(test_srvs_message_cut_anywhere_is_safe),
