@@ -73,10 +73,24 @@ static void test_order_rules_of_rfc_6724(void **state)
 		{ 6, "::1", "::1", 128, "127.0.0.1", "127.0.0.1", 8 },
 		{ 6, "2001:db8::1", NULL, 0, "192.0.2.1", NULL, 0 },
 		{ 8, "fe80::1", "fe80::9", 64, "2001:db8::1", "2001:db8::9", 64 },
+		{ 8, "ff11::1", NULL, 0, "fe80::1", NULL, 0 },
+		{ 8, "fe80::1", NULL, 0, "ff03::1", NULL, 0 },
+		{ 8, "ff02::1", NULL, 0, "ff13::1", NULL, 0 },
+		{ 8, "ff12::1", NULL, 0, "ff05::1", NULL, 0 },
+		{ 8, "ff04::1", NULL, 0, "fec0::1", NULL, 0 },
+		{ 8, "fec0::1", NULL, 0, "ff06::1", NULL, 0 },
+		{ 8, "ff0d::1", NULL, 0, "2001:db8::1", NULL, 0 },
+		{ 8, "2001:db8::1", NULL, 0, "ff0f::1", NULL, 0 },
+		{ 8, "127.0.0.1", NULL, 0, "192.0.2.1", NULL, 0 },
+		{ 9, "2001:db8::8", "2001:db8::8", 128, "2001:db8::9", "2001:db8::8", 128 },
+		{ 9, "2001:db8::9", "2001:db8::8", 128, "2001:db8::a", "2001:db8::8", 128 },
+		{ 9, "2001:db8::a", "2001:db8::8", 128, "2001:db8::8:8", "2001:db8::8", 128 },
 		{ 9, "2001:db8::1", "2001:db8::9", 64, "2001:db8:ffff::1", "2001:db8::9", 64 },
 		{ 9, "2001:ffff::1", "2001:db8::9", 64, "3001:db8::1", "2001:db8::9", 64 },
 		{ 9, "192.0.2.10", "192.0.2.9", 24, "192.0.2.200", "192.0.2.9", 24 },
 		{ 9, "192.0.2.200", "192.0.2.9", 24, "198.51.100.1", "192.0.2.9", 24 },
+		{ 9, "192.0.2.9", "192.0.2.9", 32, "192.0.2.8", "192.0.2.9", 32 },
+		{ 9, "192.0.2.8", "192.0.2.9", 31, "192.0.2.11", "192.0.2.9", 31 },
 	};
 
 	(void)state;
@@ -107,6 +121,45 @@ static void test_order_deprecated_home_and_tunnel_sources(void **state)
 	other.native = false;
 	assert_true(is_before(plain, other));
 	assert_int_equal(rule_of(plain, other), 7);
+}
+
+/* The rules about sources are for two that have one, and the ninth is for two of one family. */
+static void test_order_sources_of_what_is_out_of_reach_or_of_another_family_say_nothing(void **state)
+{
+	struct rcm_order a = make("2001:db8::1", NULL, 0), b = make("2001:db8::8000:1", NULL, 0);
+
+	(void)state;
+	b.from_deprecated = b.from_home = true;
+	b.native = false;
+	assert_int_equal(rule_of(a, b), 10);
+	assert_int_equal(rule_of(b, a), 10);
+	a = make("::ffff:192.0.2.1", "::ffff:192.0.2.1", 128);
+	b = make("192.0.2.1", "192.0.2.1", 32);
+	assert_int_equal(rule_of(a, b), 10);
+	assert_int_equal(rule_of(b, a), 10);
+}
+
+static void test_order_class_tells_scopes_and_labels_apart(void **state)
+{
+	static const char *const texts[] = { "2001:db8::1", "fe80::1", "ff02::1", "ff05::1", "fd00::1", "2002::1", "fec0::1",
+					     "192.0.2.1", "127.0.0.1" };
+	union rcm_dns_address a, b;
+	bool same;
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+		for (unsigned j = 0; j < sizeof(texts) / sizeof(*texts); j++) {
+			read_address(texts[i], &a);
+			read_address(texts[j], &b);
+			/* Both have the scope of a link, and the label of all others. */
+			same = i == j || (i + j == 3 && i * j == 2);
+			if (same != (rcm_order_class(&a) == rcm_order_class(&b)))
+				fail_msg("%s and %s", texts[i], texts[j]);
+		}
+	}
+	read_address("2001:db8::2", &b);
+	read_address(texts[0], &a);
+	assert_int_equal(rcm_order_class(&a), rcm_order_class(&b));
 }
 
 /* glibc: a longer common prefix of IPv4 addresses means nothing outside of the subnet. */
@@ -171,6 +224,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_order_rules_of_rfc_6724),
 		cmocka_unit_test(test_order_deprecated_home_and_tunnel_sources),
+		cmocka_unit_test(test_order_sources_of_what_is_out_of_reach_or_of_another_family_say_nothing),
+		cmocka_unit_test(test_order_class_tells_scopes_and_labels_apart),
 		cmocka_unit_test(test_order_equal_ones_stay_as_given),
 		cmocka_unit_test(test_order_many_equal_ones_stay_as_given),
 		cmocka_unit_test(test_order_is_told_with_sources_and_rules),

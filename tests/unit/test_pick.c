@@ -86,7 +86,9 @@ static void test_pick_anything_else_is_the_system_s(void **state)
 		"hosts: files mdns4_minimal [NOTFOUND=return] dns\n", "hosts: files myhostname dns\n",
 		"hosts: files [NOTFOUND=return] dns\n", "hosts: files dns myhostname\n", "",
 		"hosts: files files\n", "hosts: FILES dns\n", "hosts: files dns # comment\n", "hostsx: files\n",
-		"hosts: files\nhosts: dns\n", "hosts files dns\n",
+		"hosts: files\nhosts: dns\n", "hosts files dns\n", "hosts: files dns dns\n", "hosts: dns files files\n",
+		"hosts: files dns files\n", "host: files dns\n", "hos: files\n", "hosts: nis\n", "hosts: dns dns\n",
+		"hosts; files dns\n", "xhosts: files\n", "hosts x: files\n", "hosts: files\nhosts:\n",
 	};
 
 	(void)state;
@@ -115,12 +117,22 @@ static void test_pick_more_lines_in_gai_conf_than_we_keep_are_the_system_s(void 
 
 static void test_pick_host_conf_multi_is_read(void **state)
 {
+	static const struct {
+		const char *text;
+		bool multi;
+	} rows[] = {
+		{ "", false }, { "order hosts,bind\nmulti on\n", true }, { "multi off\n", false }, { "multi\n", false },
+		{ "multi on", true }, { "\tMulti  ON more\n\n", true }, { "order on\n", false }, { "multi on\norder off\n", true },
+		{ "multi on\nmulti off\n", false }, { "multi on\n\nmulti\n", true }, { "multi one\n", false },
+	};
+
 	(void)state;
-	assert_false(read_line("hosts: dns\n").multi);
-	write_file(host, "order hosts,bind\nmulti on\n");
-	assert_true(read_pick(&files).multi);
-	write_file(host, "multi off\n");
-	assert_false(read_pick(&files).multi);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		assert_false(read_line("hosts: dns\n").multi);
+		write_file(host, rows[i].text);
+		if (read_pick(&files).multi != rows[i].multi)
+			fail_msg("\"%s\"", rows[i].text);
+	}
 }
 
 static void test_pick_with_hostaliases_is_the_system_s_once_the_environment_is_copied(void **state)
@@ -161,12 +173,19 @@ static void test_pick_without_descriptors_is_an_error_and_changes_nothing(void *
 
 static void test_pick_of_a_file_that_breaks_off_is_an_error_and_changes_nothing(void **state)
 {
-	const struct rcm_pick_files broken = { .nsswitch = nsswitch, .gai = "/proc/self/mem", .host = host };
+	static const char broken[] = "/proc/self/mem";
 	struct rcm_pick pick = { .hosts_line = true };
 
 	(void)state;
-	assert_int_equal(rcm_pick_read(&broken, &pick), -EIO);
-	assert_true(pick.hosts_line);
+	read_line("hosts: dns\n");
+	for (int i = 0; i < 3; i++) {
+		const struct rcm_pick_files some = { .nsswitch = i == 0 ? broken : nsswitch, .gai = i == 1 ? broken : gai,
+						     .host = i == 2 ? broken : host };
+
+		assert_int_equal(rcm_pick_read(&some, &pick), -EIO);
+		assert_true(pick.hosts_line);
+		assert_int_equal(pick.policy.labels.count, 0);
+	}
 }
 
 int main(void)
