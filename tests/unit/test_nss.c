@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/limits.h"
+#include "dns/eai.h"
 #include "dns/lookup.h"
 #include "test.h"
 
@@ -62,7 +63,11 @@ static int many(struct addrinfo **ret_list)
 	return 0;
 }
 
-/* "stuck..." waits for leave; "none" doesn't exist; anything else but the two above is 127.0.0.1 at once. */
+static char asked_name[16];		/* the last one, as getaddrinfo() was given it */
+static atomic_int asked_family;
+
+/* "stuck..." waits for leave; "none" doesn't exist; "broken" is an error of the system's; anything else but the two above
+ * is 127.0.0.1 at once. */
 static int fake_ask(const char *name, int family, struct addrinfo **ret_list)
 {
 	const struct addrinfo hints = { .ai_family = family, .ai_socktype = SOCK_STREAM,
@@ -76,7 +81,14 @@ static int fake_ask(const char *name, int family, struct addrinfo **ret_list)
 	pthread_sigmask(SIG_SETMASK, NULL, &mask);
 	if (!sigismember(&mask, SIGALRM) || !sigismember(&mask, SIGTERM))
 		atomic_store(&signals_open, 1);
+	snprintf(asked_name, sizeof(asked_name), "%s", name);
+	atomic_store(&asked_family, family);
 	sem_post(&entered);
+	if (!strcmp(name, "broken")) {
+		atomic_fetch_sub(&asking, 1);
+		errno = EMFILE;
+		return EAI_SYSTEM;
+	}
 	if (!strncmp(name, "stuck", 5))
 		while (sem_wait(&leave))
 			;
@@ -120,13 +132,16 @@ static void done(void *arg, const struct rcm_dns_answer *answer)
 	assert_int_equal(answer->ttl, 0);
 }
 
+static void start_query(struct result *result, const struct rcm_dns_query *query)
+{
+	memset(result, 0, sizeof(*result));
+	assert_int_equal(rcm_nss_start(nss, query, done, result, &result->lookup), 0);
+	assert_int_equal(result->done, 0);
+}
+
 static void start(struct result *result, const char *name)
 {
-	const struct rcm_dns_query query = { .name = name, .family = AF_INET };
-
-	memset(result, 0, sizeof(*result));
-	assert_int_equal(rcm_nss_start(nss, &query, done, result, &result->lookup), 0);
-	assert_int_equal(result->done, 0);
+	start_query(result, &(struct rcm_dns_query){ .name = name, .family = AF_INET });
 }
 
 static void wait_done(const struct result *result)
@@ -162,7 +177,57 @@ static void test_nss_address_and_failure_come_as_getaddrinfo_says(void **state)
 	wait_done(&r);
 	assert_int_equal(r.status, -ENOENT);
 	assert_int_equal(r.code, EAI_NONAME);
+	assert_int_equal(r.count, 0);
+	assert_string_equal(r.text, "getaddrinfo: Name or service not known");
 	assert_int_equal(atomic_load(&signals_open), 0);
+	start(&r, "broken");
+	wait_done(&r);
+	assert_int_equal(r.status, rcm_eai_errno(EAI_SYSTEM, EMFILE));
+	assert_int_not_equal(r.status, rcm_eai_errno(EAI_SYSTEM, 0));
+	assert_int_equal(r.code, EAI_SYSTEM);
+}
+
+/* A full name has a dot at its end, and nothing has two. */
+static void test_nss_name_and_family_are_asked_for_as_they_were_given(void **state)
+{
+	static const struct {
+		const char *name;
+		bool full;
+		int family;
+		const char *asked;
+	} rows[] = {
+		{ "a.test", false, AF_INET, "a.test" }, { "a.test", true, AF_UNSPEC, "a.test." },
+		{ "a.test.", true, AF_INET, "a.test." }, { "a.test.", false, AF_UNSPEC, "a.test." },
+		{ "", true, AF_INET, "" }, { "x", true, AF_INET, "x." }, { ".", true, AF_INET, "." },
+	};
+	struct result r;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		start_query(&r, &(struct rcm_dns_query){ .name = rows[i].name, .full = rows[i].full,
+							 .family = rows[i].family });
+		assert_false(r.lookup->ops->partial(r.lookup, done, &r));
+		assert_int_equal(r.done, 0);
+		wait_done(&r);
+		assert_string_equal(asked_name, rows[i].asked);
+		assert_int_equal(atomic_load(&asked_family), rows[i].family);
+	}
+}
+
+static void test_nss_asks_getaddrinfo_for_one_of_each_address_and_its_name(void **state)
+{
+	struct addrinfo *list;
+
+	(void)state;
+	assert_int_equal(rcm_nss_ask("127.0.0.1", AF_INET, &list), 0);
+	assert_null(list->ai_next);
+	assert_int_equal(list->ai_family, AF_INET);
+	assert_string_equal(list->ai_canonname, "127.0.0.1");
+	freeaddrinfo(list);
+	assert_int_equal(rcm_nss_ask("::1", AF_UNSPEC, &list), 0);
+	assert_int_equal(list->ai_family, AF_INET6);
+	freeaddrinfo(list);
+	assert_int_not_equal(rcm_nss_ask("127.0.0.1", AF_INET6, &list), 0);
 }
 
 static void test_nss_no_more_threads_than_the_limit_and_the_rest_waits_in_order(void **state)
@@ -237,7 +302,9 @@ static void test_nss_with_all_threads_stuck_says_so_until_one_comes_back(void **
 	wait_done(&r);
 	assert_int_equal(r.status, -EAGAIN);
 	assert_int_equal(r.code, EAI_AGAIN);
+	assert_string_equal(r.text, rcm_nss_refusal(-EBUSY));
 	assert_non_null(strstr(r.text, "have not come back"));
+	assert_non_null(strstr(rcm_nss_refusal(-EAGAIN), "no thread"));
 	start(&r, "name");
 	wait_done(&r);
 	assert_int_equal(r.status, -EAGAIN);
@@ -346,6 +413,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		NSS_TEST(test_nss_gives_the_addresses_that_were_found_and_no_others),
 		NSS_TEST(test_nss_address_and_failure_come_as_getaddrinfo_says),
+		NSS_TEST(test_nss_name_and_family_are_asked_for_as_they_were_given),
+		NSS_TEST(test_nss_asks_getaddrinfo_for_one_of_each_address_and_its_name),
 		NSS_TEST(test_nss_no_more_threads_than_the_limit_and_the_rest_waits_in_order),
 		NSS_TEST(test_nss_burst_after_an_idle_worker_is_asked_for_at_once),
 		NSS_TEST(test_nss_name_given_up_gives_its_place_to_the_next),
