@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* How long one family waits for the other, and the options that concern both. */
+#include <errno.h>
+
 #include "base/limits.h"
 #include "name_asker.h"
 #include "test.h"
@@ -206,6 +208,71 @@ static void test_families_with_no_aaaa_ask_for_a_alone_and_show_none_of_it(void 
 	name_server_fail(&q, ns_r_nxdomain);
 	turn();
 	check(&asked, RCM_DNS_NXDOMAIN, 0);
+	assert_ptr_equal(asked.speaker, &resolv->servers[0]);
+}
+
+/* One has to be left for each question of a name, and no more. */
+static void test_families_need_as_many_places_as_they_have_questions(void **state)
+{
+	static struct asked many[RCM_DNS_WINDOW + 2];
+	struct name_server_question q;
+	unsigned count = 0;
+
+	(void)state;
+	while (count < RCM_DNS_WINDOW - 1)
+		ask(&many[count++], "two.test", AF_UNSPEC);
+	ask(&many[count++], "one.test", AF_INET);
+	assert_int_equal(ask_to(&many[count], "two.test", AF_UNSPEC), -EAGAIN);
+	assert_int_equal(ask_to(&many[count++], "one.test", AF_INET6), 0);
+	assert_int_equal(ask_to(&many[count], "one.test", AF_INET), -EAGAIN);
+	assert_int_equal(ask_to(&many[count], "_a._tcp.test", RCM_FAMILIES_SRV), -EAGAIN);
+	for (count = 0; name_server_take(0, false, &q); count++)
+		;
+	assert_int_equal(count, 2 * RCM_DNS_WINDOW);
+}
+
+static void answer_srv(const struct name_server_question *q, const char *target, size_t len)
+{
+	static struct dns_message message;
+	uint8_t record[40] = { 2, '_', 'a', 4, '_', 't', 'c', 'p', 4, 't', 'e', 's', 't', 0, 0, ns_t_srv, 0, 1, 0, 0, 0, 50,
+			       0, (uint8_t)(6 + len), 0, 1, 0, 2, 0, 3 };
+
+	memcpy(record + 30, target, len);
+	name_server_begin(&message, q, ns_r_noerror);
+	dns_message_add_raw(&message, 1, record, 30 + len);
+	name_server_send(q, &message);
+}
+
+/* Addresses of no family are asked for, so there is none to hide, and what isn't offered is no failure. */
+static void test_families_of_srv_records_are_one_question(void **state)
+{
+	struct name_server_question q;
+	struct asked asked;
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		configure(1, i == 2 ? "options no-aaaa attempts:1\n" : "options attempts:1\n");
+		ask(&asked, "_a._tcp.test", RCM_FAMILIES_SRV);
+		take(0, &q);
+		assert_int_equal(q.type, ns_t_srv);
+		assert_string_equal(q.name, "_a._tcp.test");
+		name_server_assert_quiet();
+		answer_srv(&q, i ? "\1h" : "", i ? 3 : 1);
+		turn();
+		check(&asked, i ? RCM_DNS_FOUND : RCM_DNS_DECLINED, i ? 1 : 0);
+		assert_false(asked.half);
+		assert_ptr_equal(asked.speaker, &resolv->servers[0]);
+		assert_int_equal(asked.ttl, 50);
+	}
+}
+
+static void test_families_of_what_can_be_no_name_are_not_asked_for(void **state)
+{
+	struct asked asked;
+
+	(void)state;
+	assert_int_equal(ask_to(&asked, "two..test", AF_UNSPEC), -EINVAL);
+	assert_int_equal(rcm_servers_get(&servers, &resolv->servers[0])->known.out, 0);
 }
 
 int main(void)
@@ -217,6 +284,9 @@ int main(void)
 		SERVERS_TEST(test_families_greater_of_two_ends_counts),
 		SERVERS_TEST(test_families_with_single_request_are_asked_one_after_the_other),
 		SERVERS_TEST(test_families_with_no_aaaa_ask_for_a_alone_and_show_none_of_it),
+		SERVERS_TEST(test_families_need_as_many_places_as_they_have_questions),
+		SERVERS_TEST(test_families_of_srv_records_are_one_question),
+		SERVERS_TEST(test_families_of_what_can_be_no_name_are_not_asked_for),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
