@@ -85,8 +85,9 @@ static int order_compare_sources(const struct rcm_policy *policy, const struct r
 static int order_compare_by(const struct rcm_policy *policy, const struct rcm_order *a, const struct rcm_order *b,
 			    uint8_t *rule)
 {
-	bool both = order_reaches(a) && order_reaches(b);
-	int d = order_reaches(b) - order_reaches(a);
+	/* Where they don't differ in it. */
+	bool both = order_reaches(a);
+	int d = order_reaches(b) - both;
 
 	*rule = 1;
 	if (!d && both)

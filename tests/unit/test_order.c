@@ -89,6 +89,7 @@ static void test_order_rules_of_rfc_6724(void **state)
 		{ 9, "2001:ffff::1", "2001:db8::9", 64, "3001:db8::1", "2001:db8::9", 64 },
 		{ 9, "192.0.2.10", "192.0.2.9", 24, "192.0.2.200", "192.0.2.9", 24 },
 		{ 9, "192.0.2.200", "192.0.2.9", 24, "198.51.100.1", "192.0.2.9", 24 },
+		{ 9, "192.0.2.1", "129.0.0.1", 1, "10.0.0.1", "192.0.2.9", 24 },
 		{ 9, "192.0.2.9", "192.0.2.9", 32, "192.0.2.8", "192.0.2.9", 32 },
 		{ 9, "192.0.2.8", "192.0.2.9", 31, "192.0.2.11", "192.0.2.9", 31 },
 	};
@@ -137,6 +138,11 @@ static void test_order_sources_of_what_is_out_of_reach_or_of_another_family_say_
 	b = make("192.0.2.1", "192.0.2.1", 32);
 	assert_int_equal(rule_of(a, b), 10);
 	assert_int_equal(rule_of(b, a), 10);
+	/* Nor does the device count as bits of the address. */
+	a = b = make("fe80::1", "fe80::1", 64);
+	b.to.in6.sin6_scope_id = 1;
+	assert_int_equal(rule_of(a, b), 10);
+	assert_int_equal(rule_of(b, a), 10);
 }
 
 static void test_order_class_tells_scopes_and_labels_apart(void **state)
@@ -182,9 +188,14 @@ static void test_order_many_equal_ones_stay_as_given(void **state)
 		many[i] = make("198.51.100.1", "192.0.2.9", 24);
 		many[i].given = i;
 	}
-	rcm_order_sort(many, 500, &rcm_policy_default);
-	for (unsigned i = 0; i < 500; i++)
-		assert_int_equal(many[i].given, i);
+	for (int i = 0; i < 2; i++) {
+		rcm_order_sort(many, 500, &rcm_policy_default);
+		for (unsigned j = 0; j < 500; j++)
+			assert_int_equal(many[j].given, j);
+		/* By their places, not by where they lie. */
+		for (unsigned j = 0; j < 500; j++)
+			many[j].given = 499 - j;
+	}
 }
 
 static char told[3][160];
