@@ -124,9 +124,10 @@ static struct rcm_link_txn *slot_release(struct rcm_link *link, struct rcm_slot 
 static void txn_orphan(struct rcm_link_txn *txn)
 {
 	struct rcm_link *link = txn->link;
-	uint64_t until = rcm_clock_now() + ORPHAN_NS;
 
-	rcm_slot_orphan(&link->slots, txn, until);
+	if (!txn->held)
+		return;
+	rcm_slot_orphan(&link->slots, txn, rcm_clock_now() + ORPHAN_NS);
 	txn->held = 0;
 	slots_watch(link);
 }
@@ -142,8 +143,7 @@ static void txn_leave(struct rcm_link_txn *txn)
 {
 	rcm_timer_stop(txn->link->loop, &txn->timer);
 	txn_unqueue(txn);
-	if (txn->held)
-		txn_orphan(txn);
+	txn_orphan(txn);
 	txn->txn.state = RCM_TXN_IDLE;
 	link_drop(txn->link);
 }
@@ -170,7 +170,7 @@ static void link_said(struct rcm_link_txn *txn, const struct rcm_txn_outcome *ou
 /* Once for each SM: what it says counts for all questions; where it was not to be heard, who waits next asks. */
 static void link_wonder(struct rcm_link *link)
 {
-	if (link->pace.asked || link->said.txn.state != RCM_TXN_IDLE)
+	if (link->said.txn.state != RCM_TXN_IDLE)
 		return;
 	link->pace.asked = true;
 	rcm_wire_ask(RCM_SA_GET, RCM_SA_CLASS_PORT_INFO, 0, NULL, 0, link->said.txn.mad);
@@ -350,7 +350,7 @@ static void link_readable(struct rcm_source *source, uint32_t events)
 		if (!ret || ret == -EMSGSIZE)
 			link_take(link, &message, ret);
 	}
-	if (link->way.umad && (!ret || ret == -EAGAIN || ret == -ENOMEM) && (events & (RCM_BROKEN | RCM_HANGUP)))
+	if ((!ret || ret == -EAGAIN || ret == -ENOMEM) && (events & (RCM_BROKEN | RCM_HANGUP)))
 		ret = -EIO;
 	if (link->way.umad && ret == -ENOMEM)
 		link_rest(link);
@@ -420,7 +420,6 @@ void rcm_link_ask(struct rcm_link *link, struct rcm_link_txn *txn, uint64_t dead
 {
 	txn->link = link;
 	txn->done = done;
-	txn->held = 0;
 	rcm_txn_begin(&txn->txn, deadline);
 	link_hold(link);
 	txn_follow(txn);

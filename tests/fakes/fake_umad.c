@@ -87,11 +87,14 @@ static void push(struct rcm_umad *umad, bool timed_out, const void *mad, size_t 
 
 static void answer_info(struct rcm_umad *umad, const uint8_t question[256])
 {
+	static const uint8_t no_mask[8];
 	uint8_t mad[256];
 
+	assert_memory_equal(question + 48, no_mask, sizeof(no_mask));
 	memcpy(mad, question, sizeof(mad));
 	mad[3] |= 0x80;
-	mad[5] = rcm_fake_umad.response_time ? 0 : 0x0c;
+	mad[4] = rcm_fake_umad.infos_none ? 3 : 0;
+	mad[5] = rcm_fake_umad.infos_none || rcm_fake_umad.response_time ? 0 : 0x0c;
 	mad[56 + 7] = rcm_fake_umad.response_time;
 	rcm_fake_umad.infos++;
 	push(umad, false, mad, sizeof(mad));

@@ -13,6 +13,7 @@ struct rcm_fake_umad {
 	unsigned opens, open_now, recvs, looks, doubts;
 	unsigned infos;			/* questions for its ClassPortInfo: answered at once, and not among those sent */
 	bool infos_lost;		/* they are not answered */
+	bool infos_none;		/* there are no records of it */
 	uint8_t response_time;		/* what that says; 0: there is none */
 	const char *device;		/* the name that ports are found by */
 	char opened[20];		/* the name of the last one opened */

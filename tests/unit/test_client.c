@@ -329,6 +329,7 @@ static void test_client_closed_with_questions_under_way_completes_none(void **st
 	sa = NULL;
 	turn();
 	assert_int_equal(h.calls, 0);
+	assert_int_equal(rcm_timers_wait_ms(&loop, rcm_clock_now(), -1), -1);
 }
 
 static void test_client_abandoned_after_a_fork_leaves_the_loop_alone(void **state)
@@ -685,6 +686,9 @@ static void test_client_without_questions_looks_at_no_port(void **state)
 		rcm_sa_umad.look(sa);
 	}
 	assert_int_equal(rcm_fake_umad.looks, looks);
+	rcm_fake_clock_advance(RCM_SA_IDLE_MS * RCM_NS_PER_MS);
+	turn();
+	assert_int_equal(rcm_timers_wait_ms(&loop, rcm_clock_now(), -1), -1);
 }
 
 static void nothing(struct rcm_timer *timer)
@@ -722,6 +726,55 @@ static void test_client_puts_a_look_off_three_times_where_something_is_due_soon(
 		assert_int_equal(h.calls, round + 1);
 	}
 	rcm_timer_stop(&loop, &soon);
+}
+
+/* As long as the look may take. */
+static void test_client_looks_at_once_where_nothing_is_due_for_50_ms(void **state)
+{
+	struct rcm_timer soon = { 0 };
+	struct rcm_sa_query *query;
+	struct heard h = { 0 };
+	unsigned looks;
+
+	(void)state;
+	for (unsigned ms = 49; ms <= 50; ms++) {
+		assert_int_equal(ask(1, "disk", &h, &query), 0);
+		rcm_fake_umad_sent();
+		looks = rcm_fake_umad.looks;
+		rcm_fake_clock_advance(200 * RCM_NS_PER_MS);
+		rcm_timer_start(&loop, &soon, rcm_clock_now() + ms * RCM_NS_PER_MS, nothing);
+		turn();
+		assert_int_equal(rcm_fake_umad.looks, looks + (ms == 50));
+		rcm_timer_stop(&loop, &soon);
+		rcm_sa_umad.close(sa);
+		assert_int_equal(rcm_client_open(&loop, &rcm_fake_umad_ops, &sa), 0);
+	}
+}
+
+/* A port is looked at for an answer that stays out, not for one that was asked for a moment ago. */
+static void test_client_looks_for_a_question_200_ms_after_it_was_asked(void **state)
+{
+	struct rcm_sa_query *query;
+	struct rcm_fake_sent sent;
+	struct heard h = { 0 };
+	unsigned looks;
+
+	(void)state;
+	assert_int_equal(ask(1, "disk", &h, &query), 0);
+	sent = rcm_fake_umad_sent();
+	rcm_fake_umad_answer(&sent, 0x0300, 0, NULL, 0);
+	turn();
+	rcm_fake_clock_advance(RCM_NS_PER_MS);
+	assert_int_equal(ask(1, "disk", &h, &query), 0);
+	rcm_fake_umad_sent();
+	looks = rcm_fake_umad.looks;
+	rcm_fake_clock_advance(199 * RCM_NS_PER_MS);
+	turn();
+	assert_int_equal(rcm_fake_umad.looks, looks);
+	rcm_fake_clock_advance(40 * RCM_NS_PER_MS);
+	turn();
+	assert_int_equal(rcm_fake_umad.looks, looks);
+	assert_int_equal(h.calls, 1);
 }
 
 /* Of each kind, on a port that is open. */
@@ -819,6 +872,8 @@ int main(void)
 		TEST(test_client_that_lacks_what_to_look_with_waits_for_the_answers),
 		TEST(test_client_without_questions_looks_at_no_port),
 		TEST(test_client_puts_a_look_off_three_times_where_something_is_due_soon),
+		TEST(test_client_looks_at_once_where_nothing_is_due_for_50_ms),
+		TEST(test_client_looks_for_a_question_200_ms_after_it_was_asked),
 		TEST(test_client_gives_the_records_of_the_answer),
 		TEST(test_client_refuses_a_record_that_was_not_asked_for),
 		TEST(test_client_cuts_a_table_to_the_limit_and_tells_the_total),
