@@ -48,8 +48,6 @@ int rcm_client_open(struct rcm_loop *loop, const struct rcm_umad_ops *umad, stru
 		return -ENOMEM;
 	sa->loop = loop;
 	sa->umad = umad;
-	LIST_INIT(&sa->links);
-	LIST_INIT(&sa->queries);
 	*ret_sa = sa;
 	return 0;
 }
@@ -156,7 +154,7 @@ static int link_new(struct rcm_sa *sa, const struct rcm_gid *gid, struct rcm_lin
 	return 0;
 }
 
-/* The link of the port, opened. */
+/* The link of the port, opened. One that can't be stays until another wants its place. */
 static int link_get(struct rcm_sa *sa, const struct rcm_gid *gid, struct rcm_link **ret_link)
 {
 	struct rcm_link *link = link_by_gid(sa, gid);
@@ -170,8 +168,6 @@ static int link_get(struct rcm_sa *sa, const struct rcm_gid *gid, struct rcm_lin
 	ret = rcm_link_open(link);
 	if (!ret)
 		*ret_link = link;
-	else if (!link->active)
-		link_free(sa, link);
 	return ret;
 }
 
@@ -185,26 +181,27 @@ static void client_tell(struct rcm_sa_query *query, const struct rcm_sa_answer *
 	done(arg, answer);
 }
 
-static void tell_failure(struct rcm_sa_query *query, const struct rcm_txn_outcome *outcome)
+/* Without records. */
+static void tell_outcome(struct rcm_sa_query *query, const struct rcm_txn_outcome *outcome)
 {
 	client_tell(query, &(struct rcm_sa_answer){ .status = outcome->status, .mad_status = outcome->mad_status,
 						 .late = outcome->late, .too_large = outcome->too_large,
 						 .text = outcome->text });
 }
 
-/* The first of the records, as many as a list may have; -EPROTO where one wasn't asked for. */
-static int records_read(const struct rcm_sa_service_query *query, const struct rcm_wire_answer *answer,
-			struct rcm_sa_service_record *records, size_t count)
+/* The first of the records, as many as a list may have; false where one wasn't asked for. */
+static bool records_read(const struct rcm_sa_service_query *query, const struct rcm_wire_answer *answer,
+			 struct rcm_sa_service_record *records, size_t count)
 {
 	for (size_t i = 0; i < answer->count; i++) {
 		const uint8_t *bytes = answer->records + i * answer->stride;
 
 		if (!rcm_wire_service_matches(query, bytes))
-			return -EPROTO;
+			return false;
 		if (i < count)
 			rcm_wire_service_record(bytes, &records[i]);
 	}
-	return 0;
+	return true;
 }
 
 static void client_service_done(struct rcm_link_txn *txn, const struct rcm_txn_outcome *outcome)
@@ -216,13 +213,13 @@ static void client_service_done(struct rcm_link_txn *txn, const struct rcm_txn_o
 	struct rcm_sa_answer answer = { .count = (unsigned)count, .total = (unsigned)outcome->answer.count };
 
 	if (outcome->status) {
-		tell_failure(query, outcome);
+		tell_outcome(query, outcome);
 		return;
 	}
 	records = calloc(count, sizeof(*records));
 	if (!records)
 		answer = (struct rcm_sa_answer){ .status = -ENOMEM };
-	else if (records_read(&query->service, &outcome->answer, records, count))
+	else if (!records_read(&query->service, &outcome->answer, records, count))
 		answer = (struct rcm_sa_answer){ .status = -EIO, .text = "the SA sent a record not asked for" };
 	else
 		answer.services = records;
@@ -257,7 +254,7 @@ static void client_path_done(struct rcm_link_txn *txn, const struct rcm_txn_outc
 	uint8_t *packed = NULL;
 
 	if (outcome->status) {
-		tell_failure(query, outcome);
+		tell_outcome(query, outcome);
 		return;
 	}
 	if (!paths_match(&query->path, &outcome->answer)) {
@@ -274,12 +271,7 @@ static void client_path_done(struct rcm_link_txn *txn, const struct rcm_txn_outc
 
 static void client_publish_done(struct rcm_link_txn *txn, const struct rcm_txn_outcome *outcome)
 {
-	struct rcm_sa_query *query = rcm_container(txn, struct rcm_sa_query, txn);
-
-	if (outcome->status)
-		tell_failure(query, outcome);
-	else
-		client_tell(query, &(struct rcm_sa_answer){ .status = 0 });
+	tell_outcome(rcm_container(txn, struct rcm_sa_query, txn), outcome);
 }
 
 static int client_query_new(struct rcm_sa *sa, const struct rcm_gid *port, rcm_sa_done_fn *done, void *arg,

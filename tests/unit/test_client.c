@@ -639,7 +639,7 @@ static void test_client_told_of_a_port_that_is_as_it_was_asks_nothing_again(void
 /* Whoever has asked already needs nothing that has run out here. */
 static void test_client_that_lacks_what_to_look_with_waits_for_the_answers(void **state)
 {
-	static const int wants[] = { -EMFILE, -ENFILE, -ENOMEM };
+	static const int wants[] = { -ENODEV, -EMFILE, -ENFILE, -ENOMEM };
 	struct rcm_sa_query *query;
 	struct rcm_fake_sent sent;
 	struct heard h = { 0 };
@@ -744,6 +744,8 @@ static void test_client_looks_at_once_where_nothing_is_due_for_50_ms(void **stat
 		rcm_fake_clock_advance(200 * RCM_NS_PER_MS);
 		rcm_timer_start(&loop, &soon, rcm_clock_now() + ms * RCM_NS_PER_MS, nothing);
 		turn();
+		for (unsigned i = 0; i < 5; i++)
+			turn();
 		assert_int_equal(rcm_fake_umad.looks, looks + (ms == 50));
 		rcm_timer_stop(&loop, &soon);
 		rcm_sa_umad.close(sa);
@@ -777,6 +779,125 @@ static void test_client_looks_for_a_question_200_ms_after_it_was_asked(void **st
 	assert_int_equal(h.calls, 1);
 }
 
+/* Every 200 ms from the first question on, whichever come since; and of another port's answers that says nothing. */
+static void test_client_looks_every_200_ms_at_ports_whose_answers_stay_out(void **state)
+{
+	struct heard h = { 0 }, later = { 0 };
+	struct rcm_sa_query *query;
+	unsigned looks;
+
+	(void)state;
+	assert_int_equal(ask(1, "disk", &h, &query), 0);
+	rcm_fake_clock_advance(100 * RCM_NS_PER_MS);
+	assert_int_equal(ask(2, "disk", &later, &query), 0);
+	for (unsigned i = 0; i < 2; i++)
+		rcm_fake_umad_sent();
+	looks = rcm_fake_umad.looks;
+	rcm_fake_clock_advance(100 * RCM_NS_PER_MS);
+	turn();
+	assert_int_equal(rcm_fake_umad.looks, looks + 1);
+	rcm_fake_clock_advance(199 * RCM_NS_PER_MS);
+	turn();
+	assert_int_equal(rcm_fake_umad.looks, looks + 1);
+	/* Put off for what is due, three times at most; those who ask again look, too. */
+	for (unsigned ms = 0; ms <= 160; ms += 10) {
+		rcm_fake_clock_advance((ms ? 10 : 1) * RCM_NS_PER_MS);
+		turn();
+	}
+	assert_int_equal(rcm_fake_umad.looks - rcm_fake_umad.doubts, looks + 3);
+	assert_int_equal(h.calls + later.calls, 0);
+	while (rcm_fake_umad_unseen())
+		rcm_fake_umad_sent();
+}
+
+static void test_client_fails_what_waits_at_the_port_that_went_down_alone(void **state)
+{
+	struct heard h = { 0 }, other = { 0 };
+	struct rcm_sa_query *query;
+
+	(void)state;
+	assert_int_equal(ask(1, "disk", &h, &query), 0);
+	rcm_fake_clock_advance(100 * RCM_NS_PER_MS);
+	assert_int_equal(ask(2, "disk", &other, &query), 0);
+	for (unsigned i = 0; i < 2; i++)
+		rcm_fake_umad_sent();
+	rcm_fake_umad.address_ret = -ENETDOWN;
+	rcm_fake_clock_advance(100 * RCM_NS_PER_MS);
+	turn();
+	turn();
+	assert_int_equal(h.status, -ENETDOWN);
+	assert_int_equal(other.calls, 0);
+}
+
+/* Where all three are said it is the asker's own: any other may be there in a moment. */
+static void test_client_waits_for_records_of_a_new_sm_that_may_be_anothers(void **state)
+{
+	(void)state;
+	for (unsigned by = 0; by < 8; by++) {
+		struct rcm_sa_service_query q = {
+			.port = port_gid(1), .by_id = by & 1, .by_gid = by & 2, .by_pkey = by & 4, .gid = port_gid(1),
+			.deadline = rcm_clock_now() + 4 * RCM_NS_PER_S,
+		};
+		struct rcm_sa_query *query;
+		struct rcm_fake_sent sent;
+		struct heard h = { 0 };
+
+		assert_int_equal(rcm_sa_umad.service(sa, &q, hear, &h, &query), 0);
+		rcm_fake_umad_sent();
+		rcm_fake_umad.sm_lid++;
+		rcm_sa_umad.look(sa);
+		sent = rcm_fake_umad_sent();
+		rcm_fake_umad_answer(&sent, 0, 176, "", 0);
+		turn();
+		assert_int_equal(h.calls, by == 7);
+		if (by != 7)
+			rcm_sa_umad.cancel(sa, query);
+	}
+}
+
+static void test_client_gives_as_many_records_as_are_wanted(void **state)
+{
+	struct rcm_sa_service_query q = { .port = port_gid(1), .by_name = true, .service_name = "disk", .most = 2 };
+	struct rcm_sa_query *query;
+	struct rcm_fake_sent sent;
+	struct heard h = { 0 };
+	uint8_t records[3][176];
+
+	(void)state;
+	for (unsigned i = 0; i < 3; i++)
+		rcm_fake_record(i, "disk", records[i]);
+	assert_int_equal(rcm_sa_umad.service(sa, &q, hear, &h, &query), 0);
+	sent = rcm_fake_umad_sent();
+	rcm_fake_umad_answer(&sent, 0, 176, records, sizeof(records));
+	turn();
+	assert_int_equal(h.count, 2);
+	assert_int_equal(h.total, 3);
+}
+
+static void test_client_tells_of_a_path_that_is_refused_or_has_no_memory(void **state)
+{
+	struct rcm_sa_path_query q = { .port = port_gid(1), .to_all = true };
+	struct rcm_sa_query *query;
+	struct rcm_fake_sent sent;
+	struct heard h = { 0 };
+	uint8_t record[72] = { 0 };
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		assert_int_equal(rcm_sa_umad.path(sa, &q, hear, &h, &query), 0);
+		sent = rcm_fake_umad_sent();
+		q.dgid = port_gid(2);
+		path_fill(record, &q);
+		rcm_fake_umad_answer(&sent, i ? 0 : 0x0700, sizeof(record), record, i ? sizeof(record) : 0);
+		if (i)
+			rcm_fake_malloc_fail(1);
+		turn();
+		assert_true(rcm_fake_malloc_calm());
+		assert_int_equal(h.calls, i + 1);
+		assert_int_equal(h.status, i ? -ENOMEM : -EIO);
+	}
+}
+
 /* Of each kind, on a port that is open. */
 static int ask_kind(unsigned kind, struct heard *h, struct rcm_sa_query **ret_query)
 {
@@ -784,6 +905,29 @@ static int ask_kind(unsigned kind, struct heard *h, struct rcm_sa_query **ret_qu
 
 	return kind == 0 ? ask(1, "disk", h, ret_query) : kind == 1 ? publish(false, h) :
 	       rcm_sa_umad.path(sa, &path, hear, h, ret_query);
+}
+
+/* Whatever kind it was; and what there isn't is closed, and abandoned, as well. */
+static void test_client_cancels_a_question_of_each_kind(void **state)
+{
+	struct rcm_sa_publication p = { .port = port_gid(1), .record = { .id = 7, .name = "disk" } };
+	struct rcm_sa_path_query path = { .port = port_gid(1) };
+	struct rcm_sa_query *query = NULL;
+	struct heard h = { 0 };
+
+	(void)state;
+	assert_int_equal(rcm_sa_umad.path(sa, &path, hear, &h, &query), 0);
+	rcm_fake_umad_sent();
+	rcm_sa_umad.cancel(sa, query);
+	assert_int_equal(rcm_sa_umad.publish(sa, &p, hear, &h, &query), 0);
+	rcm_fake_umad_sent();
+	rcm_sa_umad.cancel(sa, query);
+	rcm_fake_clock_advance(RCM_NS_PER_S);
+	turn();
+	turn();
+	assert_int_equal(rcm_fake_umad_unseen(), 0);
+	rcm_sa_umad.close(NULL);
+	rcm_sa_umad.abandon(NULL);
 }
 
 static void test_client_without_memory_refuses_at_once_and_answers_the_others(void **state)
@@ -873,6 +1017,12 @@ int main(void)
 		TEST(test_client_without_questions_looks_at_no_port),
 		TEST(test_client_puts_a_look_off_three_times_where_something_is_due_soon),
 		TEST(test_client_looks_at_once_where_nothing_is_due_for_50_ms),
+		TEST(test_client_looks_every_200_ms_at_ports_whose_answers_stay_out),
+		TEST(test_client_fails_what_waits_at_the_port_that_went_down_alone),
+		TEST(test_client_waits_for_records_of_a_new_sm_that_may_be_anothers),
+		TEST(test_client_gives_as_many_records_as_are_wanted),
+		TEST(test_client_tells_of_a_path_that_is_refused_or_has_no_memory),
+		TEST(test_client_cancels_a_question_of_each_kind),
 		TEST(test_client_looks_for_a_question_200_ms_after_it_was_asked),
 		TEST(test_client_gives_the_records_of_the_answer),
 		TEST(test_client_refuses_a_record_that_was_not_asked_for),

@@ -316,8 +316,13 @@ static void test_link_asks_no_second_time_how_long_it_takes_what_answered(void *
 	for (unsigned none = 0; none < 2; none++) {
 		rcm_fake_umad.infos_none = none;
 		for (unsigned i = 0; i < 2; i++) {
-			start_sent(i);
+			struct rcm_fake_sent sent = start_sent(i);
+
 			pass_ms(450);
+			assert_int_equal(rcm_fake_umad.infos, none + 1);
+			rcm_fake_umad_timeout(&sent);
+			turn();
+			rcm_fake_umad_sent();
 			assert_int_equal(rcm_fake_umad.infos, none + 1);
 			rcm_link_cancel(&txns[i]);
 			pass_ms(200);
