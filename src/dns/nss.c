@@ -117,6 +117,16 @@ static void nss_name_deliver(struct nss_name *name)
 	free(addresses);
 }
 
+/* Why it failed. A "system error" has no errno of its own where it is that the last module isn't there. */
+static void nss_name_why(const struct nss_name *name, int status, char *text, size_t size)
+{
+	if (name->eai == EAI_SYSTEM && status == -EIO)
+		snprintf(text, size,
+			 "getaddrinfo: System error, as where nsswitch.conf has a module that isn't installed");
+	else
+		snprintf(text, size, "getaddrinfo: %s", gai_strerror(name->eai));
+}
+
 const char *rcm_nss_refusal(int status)
 {
 	return status == -EBUSY ? "the system's modules have not come back from too many names that were given up" :
@@ -127,12 +137,14 @@ static void nss_name_done(struct rcm_job *job, int status)
 {
 	struct nss_name *name = nss_name_of(job);
 	char text[RCM_TEXT_MAX];
+	int error;
 
 	if (status) {
 		nss_name_fail(name, -EAGAIN, EAI_AGAIN, rcm_nss_refusal(status));
 	} else if (name->eai) {
-		snprintf(text, sizeof(text), "getaddrinfo: %s", gai_strerror(name->eai));
-		nss_name_fail(name, rcm_eai_errno(name->eai, name->system_errno), name->eai, text);
+		error = rcm_eai_errno(name->eai, name->system_errno);
+		nss_name_why(name, error, text, sizeof(text));
+		nss_name_fail(name, error, name->eai, text);
 	} else {
 		nss_name_deliver(name);
 	}

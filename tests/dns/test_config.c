@@ -252,6 +252,12 @@ static void test_f38_config_sources_in_any_order_as_getaddrinfo(void **state)
 		for (size_t j = 0; j < sizeof(names) / sizeof(*names); j++)
 			compare(names[j], j % 2 ? AF_UNSPEC : AF_INET, configs[i]);
 	}
+	/* A module that isn't there, behind all others: which error that is glibc leaves open. */
+	asker_write("/etc/nsswitch.conf", "hosts: files dns nosuchmodule\n");
+	asker_ask(&ours, "nosuchname.rai.test", AF_UNSPEC);
+	assert_int_equal(ours.status, -EIO);
+	assert_string_equal(ours.why, "getaddrinfo: System error, "
+			    "as where nsswitch.conf has a module that isn't installed");
 	asker_write("/etc/nsswitch.conf", NULL);
 	for (size_t j = 0; j < sizeof(names) / sizeof(*names); j++)
 		compare(names[j], AF_UNSPEC, "no nsswitch.conf");
