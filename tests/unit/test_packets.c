@@ -7,6 +7,7 @@
 #include <netinet/udp.h>
 #include <unistd.h>
 
+#include "asleep.h"
 #include "test.h"
 
 static union rcm_dns_address near = { .in = { .sin_family = AF_INET } };
@@ -161,8 +162,12 @@ static void test_packets_are_shared_on_the_way_to_this_host_alone(void **state)
 		{ "192.0.2.1", false }, { "::1", true }, { "::", false }, { "::2", false }, { "fe80::1", false },
 	};
 
+	const int none = 0;
+	bool can;
+
 	(void)state;
 	start(false);
+	can = !setsockopt(client, SOL_UDP, UDP_SEGMENT, &none, sizeof(none));
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		union rcm_dns_address to = { .in.sin_family = AF_INET };
 
@@ -170,7 +175,9 @@ static void test_packets_are_shared_on_the_way_to_this_host_alone(void **state)
 			to.in6.sin6_family = AF_INET6;
 			assert_int_equal(inet_pton(AF_INET6, rows[i].to, &to.in6.sin6_addr), 1);
 		}
-		assert_int_equal(rcm_packets_may_share(client, &to), rows[i].here && rcm_packets_may_share(client, &near));
+		/* Whether an emulator has it is another's question. */
+		if (!rows[i].here || !emulated())
+			assert_int_equal(rcm_packets_may_share(client, &to), rows[i].here && can);
 	}
 	finish();
 }
