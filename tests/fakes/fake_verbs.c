@@ -258,11 +258,19 @@ static int query_port(struct ibv_context *context, uint8_t port, struct ibv_port
 	return 0;
 }
 
+static void (*before_open)(void);
+
+void rcm_fake_verbs_before_open(void (*hook)(void)) { before_open = hook; }
+
 struct ibv_context *ibv_open_device(struct ibv_device *device)
 {
 	struct fake_device *d = (struct fake_device *)device;
+	void (*hook)(void) = before_open;
 	struct fake_context *c;
 
+	before_open = NULL;
+	if (hook)
+		hook();
 	ask_kernel();
 	errno = d->open_error ? d->open_error : error_of(FAKE_OPEN_DEVICE);
 	if (errno)

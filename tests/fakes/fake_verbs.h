@@ -29,6 +29,9 @@ void rcm_fake_verbs_tells(unsigned device);
 void rcm_fake_verbs_tell(unsigned device, enum ibv_event_type type);
 void rcm_fake_verbs_unplug(unsigned device);
 
+/* Called, once, before the next device is opened, as another thread may come first. */
+void rcm_fake_verbs_before_open(void (*hook)(void));
+
 /* From now on the call fails with this errno; 0: it works again. */
 void rcm_fake_verbs_fail(enum fake_verbs_call call, int error);
 

@@ -385,6 +385,23 @@ static void test_address_in_another_partition_gets_a_kernels_id_bound_there(void
 	}
 }
 
+/* It has no destination, so it can still be bound anew. */
+static void test_address_refused_leaves_the_id_free_for_another_partition(void **state)
+{
+	union rcm_sockaddr dst = ib_address(9, 0x8001);
+	struct rcm_id *id = bound_id(0x8001);
+	uint32_t handle = id->handle;
+
+	(void)state;
+	rcm_fake_step_error(rcm_fake_ucma_expect(RDMA_USER_CM_CMD_RESOLVE_ADDR), ENODEV);
+	assert_int_equal(rcm_address_resolve(id, NULL, &dst.sa, 1000), -ENODEV);
+	assert_int_equal(id->handle, handle);
+	go_to(id, 0x8002, false);
+	assert_int_not_equal(id->handle, handle);
+	assert_int_equal(rcm_fake_ucma_pkey(id->handle), 0x8002);
+	rcm_id_destroy(id);
+}
+
 /* Its GID is the one that its address has; a service id it has not. */
 static void test_address_of_an_id_bound_by_ip_is_bound_by_its_gid_in_the_destinations_partition(void **state)
 {
@@ -483,6 +500,7 @@ static int run(void)
 		T(test_address_refused_leaves_the_route_that_is_under_way),
 		T(test_address_of_the_callers_own_choice_replaces_sa_answer),
 		T(test_address_in_another_partition_gets_a_kernels_id_bound_there),
+		T(test_address_refused_leaves_the_id_free_for_another_partition),
 		T(test_address_of_an_id_bound_by_ip_is_bound_by_its_gid_in_the_destinations_partition),
 		T(test_address_in_another_partition_keeps_the_options),
 		T(test_address_of_an_id_that_has_a_destination_keeps_the_kernels_id),

@@ -411,6 +411,22 @@ static void test_channel_over_descriptor_0_is_as_any(void **state)
 	close(watcher);
 }
 
+/* As one that found its descriptors to be other files. */
+static void test_channel_without_its_device_is_none_to_migrate_to(void **state)
+{
+	struct rcm_channel *lost;
+	int kernels;
+
+	(void)state;
+	assert_int_equal(rcm_channel_new(&lost), 0);
+	kernels = atomic_exchange(&lost->ucma.fd, -1);
+	assert_int_equal(rcm_id_migrate(id, lost), -ENODEV);
+	atomic_store(&lost->ucma.fd, kernels);
+	assert_int_equal(rcm_id_migrate(id, lost), 0);
+	assert_int_equal(rcm_id_migrate(id, channel), 0);
+	rcm_channel_close(lost);
+}
+
 /* ---- Threads and signals ---- */
 
 static atomic_int waiter_tid, waiter_ret;
@@ -839,6 +855,7 @@ int main(void)
 		PLAIN(test_channel_withdrawn_events_are_taken_by_nobody),
 		PLAIN(test_channel_closed_discards_what_is_queued),
 		KERNEL(test_channel_over_descriptor_0_is_as_any),
+		KERNEL(test_channel_without_its_device_is_none_to_migrate_to),
 		PLAIN(test_channel_waiting_thread_is_woken_by_a_user_event),
 		KERNEL(test_channel_waiting_thread_is_woken_by_the_kernel),
 		PLAIN(test_channel_handler_without_restart_interrupts_the_wait),

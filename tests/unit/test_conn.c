@@ -540,6 +540,18 @@ static void test_calls_without_kernel_are_enodev(void **state)
 }
 
 /* Nothing comes any more that could be waited for; O_NONBLOCK tells, instead of a hang. */
+static void test_disconnect_of_a_synchronous_id_waits_for_the_end(void **state)
+{
+	struct rcm_id *id = rcm_world_sync_id(RDMA_PS_TCP);
+
+	(void)state;
+	rcm_fake_ucma_event_of(id->handle, RDMA_CM_EVENT_DISCONNECTED, 0);
+	assert_int_equal(rcm_conn_complete_disconnect(id), 0);
+	assert_non_null(id->pub.event);
+	assert_int_equal(id->pub.event->event, RDMA_CM_EVENT_DISCONNECTED);
+	rcm_id_destroy(id);
+}
+
 static void test_disconnect_after_the_end_was_delivered_waits_for_nothing(void **state)
 {
 	struct rcm_id *id = rcm_world_sync_id(RDMA_PS_TCP);
@@ -582,6 +594,7 @@ int main(void)
 		T(test_reject_sends_reason_and_data),
 		T(test_disconnect_moves_qp_to_error_first),
 		T(test_disconnect_of_iwarp_drains_the_queue_pair),
+		T(test_disconnect_of_a_synchronous_id_waits_for_the_end),
 		T(test_disconnect_after_the_end_was_delivered_waits_for_nothing),
 		T(test_notify_passes_the_event_on),
 		T(test_removal_lets_the_device_go_with_its_last_id),

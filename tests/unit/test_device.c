@@ -268,6 +268,34 @@ static void test_device_renamed_is_the_one_that_is_open(void **state)
 	assert_int_equal(rcm_fake_verbs_open_now(d), 0);
 }
 
+static __be64 raced_guid;
+static struct rcm_device *first_opened;
+
+static void be_first(void)
+{
+	assert_int_equal(rcm_device_get(raced_guid, 1, &first_opened), 0);
+}
+
+/* Another thread's is in the list by the time that this one is open. */
+static void test_device_that_was_opened_meanwhile_is_that_one(void **state)
+{
+	struct rcm_device *device;
+	unsigned d;
+
+	(void)state;
+	raced_guid = fresh_guid();
+	d = rcm_fake_verbs_add("a", raced_guid, 1);
+	rcm_fake_verbs_before_open(be_first);
+	assert_int_equal(rcm_device_get(raced_guid, 1, &device), 0);
+	assert_ptr_equal(device, first_opened);
+	assert_int_equal(rcm_fake_verbs_opens(d), 2);
+	assert_int_equal(rcm_fake_verbs_open_now(d), 1);
+	rcm_device_put(device);
+	rcm_device_put(first_opened);
+	retire(d);
+	assert_int_equal(rcm_fake_verbs_open_now(d), 0);
+}
+
 static void test_device_xrc_domain_is_shared(void **state)
 {
 	__be64 guid = fresh_guid();
@@ -433,6 +461,7 @@ int main(void)
 		T(test_device_of_roce_tells_which_ports_it_has),
 		T(test_device_of_many_reads_has_as_many_as_can_be_told),
 		T(test_device_renamed_is_the_one_that_is_open),
+		T(test_device_that_was_opened_meanwhile_is_that_one),
 		T(test_device_xrc_domain_is_shared),
 		T(test_device_list_leaves_out_what_cannot_be_opened),
 		T(test_device_opened_by_many_threads_is_one),

@@ -4,11 +4,14 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <pthread.h>
+#include <sched.h>
 
 #include "cm/handlers.h"
 #include "cm/id.h"
 #include "cm/life.h"
 #include "fake_engine.h"
+#include "logged.h"
 #include "test.h"
 #include "user_event.h"
 
@@ -168,6 +171,51 @@ static void test_event_of_each_kind_is_owed_until_its_ack(void **state)
 	}
 }
 
+static struct rcm_event *owed[2];
+
+static void *ack_once_awaited(void *unused)
+{
+	while (!atomic_load(&id->awaiting))
+		sched_yield();
+	for (unsigned i = 0; i < 2; i++)
+		rcm_event_ack(owed[i]);
+	return unused;
+}
+
+/* Of the first place and of the last. */
+static void wait_for_two(void)
+{
+	static const unsigned places[2] = { 0, RCM_EVENT_PLACES - 1 };
+	pthread_t thread;
+
+	if (set_up(NULL))
+		_exit(1);
+	for (unsigned i = 0; i < 2; i++) {
+		owed[i] = make_counting();
+		owed[i]->pub.event = rcm_event_at_place(places[i]);
+		rcm_id_taken(id, owed[i]);
+	}
+	if (pthread_create(&thread, NULL, ack_once_awaited, NULL))
+		_exit(2);
+	rcm_id_wait_acked(id, 0);
+	pthread_join(thread, NULL);
+	tear_down(NULL);
+}
+
+/* First, as what is logged is known from the first line on. */
+static void test_event_that_is_waited_for_is_named_in_the_trace(void **state)
+{
+	const char *text = logged_by(wait_for_two, "trace", NULL), *rest;
+
+	(void)state;
+	rest = strstr(text, " waits for rdma_ack_cm_event() of 1 RDMA_CM_EVENT_ADDR_RESOLVED\n");
+	assert_non_null(rest);
+	rest = strstr(rest + 1, " waits for ");
+	assert_non_null(rest);
+	assert_memory_equal(rest, " waits for rdma_ack_cm_event() of 1 RAI_EVENT_SERVICE\n", 54);
+	assert_null(strstr(rest + 1, " waits for "));
+}
+
 static void test_event_untaken_is_dropped_and_owes_no_ack(void **state)
 {
 	struct rcm_event *event = make_counting();
@@ -221,6 +269,7 @@ static void test_event_without_words_tells_its_status(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_event_that_is_waited_for_is_named_in_the_trace),
 		cmocka_unit_test(test_event_every_number_has_its_name),
 		cmocka_unit_test(test_event_of_kernel_always_is_delivered_and_freed_by_its_kind),
 		cmocka_unit_test_setup_teardown(test_event_of_user_carries_what_was_given, set_up, tear_down),

@@ -64,8 +64,13 @@ static void test_rouse_without_descriptors_joins_nothing(void **state)
 		rcm_rouse_all();
 		rcm_rouse_leave(&rouse);
 	}
+	/* Nor the next, once it has been in one. */
 	assert_true(rcm_rouse_join(&rouse));
-	rcm_rouse_leave(&rouse);
+	rcm_rouse_all();
+	few_fds_left(0);
+	assert_false(rcm_rouse_join(&rouse));
+	few_fds_left(UINT_MAX);
+	assert_int_equal(rcm_rouse_fd(&rouse), -1);
 }
 
 /* Where a filter of system calls allows no socket, nobody can tell one descriptor of the same number from another. */
