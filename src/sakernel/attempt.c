@@ -2,9 +2,11 @@
 /* One attempt at a question by the kernel. */
 #include "sakernel/attempt.h"
 
+#include <assert.h>
 #include <endian.h>
 #include <errno.h>
 #include <infiniband/ib.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,13 +20,12 @@ static int attempt_bind(const struct rcm_attempt *attempt, struct rcm_ucma *ucma
 			const struct rcm_attempt_question *question)
 {
 	const struct rcm_sa_path_query *path = &question->path;
-	const struct rcm_gid *gid = question->by_path ? &path->port : &question->service.port;
 	union rcm_sockaddr port;
 	uint16_t pkey = 0;
 
 	if (question->by_path)
 		pkey = path->pkey ? path->pkey : PKEY_DEFAULT;
-	rcm_sockaddr_ib(&port, gid->raw, pkey, 0, 0);
+	rcm_sockaddr_ib(&port, rcm_attempt_port(question)->raw, pkey, 0, 0);
 	if (question->by_path)
 		port.ib.sib_flowinfo = htobe32((uint32_t)path->traffic_class << 20);
 	return rcm_ucma_bind(ucma, attempt->handle, &port.sa, sizeof(port.ib));
@@ -122,7 +123,10 @@ void rcm_attempt_end(struct rcm_attempt *attempt, struct rcm_ucma *ucma)
 
 const struct rcm_gid *rcm_attempt_port(const struct rcm_attempt_question *q)
 {
-	return q->by_path ? &q->path.port : &q->service.port;
+	static_assert(offsetof(struct rcm_attempt_question, path.port) ==
+		      offsetof(struct rcm_attempt_question, service.port), "both kinds begin with it");
+
+	return &q->service.port;
 }
 
 uint64_t rcm_attempt_deadline(const struct rcm_attempt_question *q)
