@@ -2,11 +2,9 @@
 /* One attempt at a question by the kernel. */
 #include "sakernel/attempt.h"
 
-#include <assert.h>
 #include <endian.h>
 #include <errno.h>
 #include <infiniband/ib.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -123,10 +121,7 @@ void rcm_attempt_end(struct rcm_attempt *attempt, struct rcm_ucma *ucma)
 
 const struct rcm_gid *rcm_attempt_port(const struct rcm_attempt_question *q)
 {
-	static_assert(offsetof(struct rcm_attempt_question, path.port) ==
-		      offsetof(struct rcm_attempt_question, service.port), "both kinds begin with it");
-
-	return &q->service.port;
+	return q->by_path ? &q->path.port : &q->service.port;
 }
 
 uint64_t rcm_attempt_deadline(const struct rcm_attempt_question *q)
