@@ -23,6 +23,7 @@ static struct {
 } servers[NAME_SERVERS];
 static struct rcm_loop *loop;
 
+/* -1: another program has that port. */
 static int bind_socket(const struct sockaddr_in *at, int type)
 {
 	int fd = socket(AF_INET, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -30,7 +31,11 @@ static int bind_socket(const struct sockaddr_in *at, int type)
 
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
 	setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &room, sizeof(room));
-	assert_int_equal(bind(fd, (const struct sockaddr *)at, sizeof(*at)), 0);
+	if (bind(fd, (const struct sockaddr *)at, sizeof(*at))) {
+		assert_int_equal(errno, EADDRINUSE);
+		close(fd);
+		return -1;
+	}
 	if (type == SOCK_STREAM)
 		assert_int_equal(listen(fd, 64), 0);
 	return fd;
@@ -43,20 +48,30 @@ void name_server_listen(unsigned server, bool tcp, bool on)
 	if (*fd >= 0)
 		close(*fd);
 	*fd = on ? bind_socket(&servers[server].at, tcp ? SOCK_STREAM : SOCK_DGRAM) : -1;
+	assert_true(*fd >= 0 || !on);
 }
 
-/* The same port for both. */
+/* The same port for both, which is free for both. */
+static void bind_server(struct sockaddr_in *at, in_addr_t address, int *ret_listener, int *ret_udp)
+{
+	socklen_t len = sizeof(*at);
+
+	for (;;) {
+		*at = (struct sockaddr_in){ .sin_family = AF_INET, .sin_addr.s_addr = address };
+		*ret_listener = bind_socket(at, SOCK_STREAM);
+		assert_int_equal(getsockname(*ret_listener, (struct sockaddr *)at, &len), 0);
+		*ret_udp = bind_socket(at, SOCK_DGRAM);
+		if (*ret_udp >= 0)
+			return;
+		close(*ret_listener);
+	}
+}
+
 void name_server_open(struct rcm_loop *with)
 {
-	socklen_t len = sizeof(servers[0].at);
-
 	loop = with;
 	for (int i = 0; i < NAME_SERVERS; i++) {
-		servers[i].at = (struct sockaddr_in){ .sin_family = AF_INET,
-						      .sin_addr.s_addr = htonl(INADDR_LOOPBACK + (unsigned)i) };
-		servers[i].listener = bind_socket(&servers[i].at, SOCK_STREAM);
-		assert_int_equal(getsockname(servers[i].listener, (struct sockaddr *)&servers[i].at, &len), 0);
-		servers[i].udp = bind_socket(&servers[i].at, SOCK_DGRAM);
+		bind_server(&servers[i].at, htonl(INADDR_LOOPBACK + (unsigned)i), &servers[i].listener, &servers[i].udp);
 		servers[i].count = 0;
 	}
 }

@@ -96,7 +96,8 @@ static void test_channel_renewed_has_what_was_aside_where_it_was(void **state)
 	get_nothing();
 }
 
-/* A thread of the parent's was changing it. */
+#ifndef __SANITIZE_THREAD__
+/* A thread of the parent's was changing it. ThreadSanitizer goes on to see this thread hold the lock. */
 static void test_channel_renewed_while_its_lock_was_held_forgets_its_events(void **state)
 {
 	struct rcm_event *events[3] = { write_user(1), write_user(2), write_user(3) };
@@ -121,6 +122,7 @@ static void test_channel_renewed_while_its_lock_was_held_forgets_its_events(void
 	for (unsigned i = 0; i < 3; i++)
 		rcm_event_discard(events[i]);
 }
+#endif
 
 static void test_id_renewed_owes_nothing(void **state)
 {
@@ -366,7 +368,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_channel_renewed_is_used_by_nobody),
 		TEST(test_channel_renewed_has_what_was_aside_where_it_was),
+#ifndef __SANITIZE_THREAD__
 		TEST(test_channel_renewed_while_its_lock_was_held_forgets_its_events),
+#endif
 		TEST(test_id_renewed_owes_nothing),
 		TEST(test_channel_is_recognized_once),
 		TEST(test_channel_owned_shows_by_itself_under_its_number),

@@ -63,7 +63,8 @@ static int many(struct addrinfo **ret_list)
 	return 0;
 }
 
-static char asked_name[16];		/* the last one, as getaddrinfo() was given it */
+static pthread_mutex_t asked_lock = PTHREAD_MUTEX_INITIALIZER;
+static char asked_name[16];		/* the last one, as getaddrinfo() was given it; under asked_lock */
 static atomic_int asked_family;
 
 /* "stuck..." waits for leave; "none" doesn't exist; "broken" is an error of the system's; anything else but the two above
@@ -81,7 +82,9 @@ static int fake_ask(const char *name, int family, struct addrinfo **ret_list)
 	pthread_sigmask(SIG_SETMASK, NULL, &mask);
 	if (!sigismember(&mask, SIGALRM) || !sigismember(&mask, SIGTERM))
 		atomic_store(&signals_open, 1);
+	pthread_mutex_lock(&asked_lock);
 	snprintf(asked_name, sizeof(asked_name), "%s", name);
+	pthread_mutex_unlock(&asked_lock);
 	atomic_store(&asked_family, family);
 	sem_post(&entered);
 	if (!strcmp(name, "broken")) {
