@@ -209,3 +209,21 @@ int fake_routes_end(void **state)
 		close(host.news);
 	return 0;
 }
+
+struct rcm_srcaddr *fake_routes_follow(void)
+{
+	struct rcm_srcaddr *srcaddr;
+
+	assert_int_equal(rcm_srcaddr_open(&srcaddr), 0);
+	rcm_srcaddr_follow(srcaddr);
+	return srcaddr;
+}
+
+unsigned fake_routes_asked_for(struct rcm_srcaddr *srcaddr, const char *a, const char *b)
+{
+	union rcm_dns_address both[] = { fake_address(a), fake_address(b) };
+
+	host.asked = 0;
+	rcm_srcaddr_sort(srcaddr, both, 2);
+	return host.asked;
+}

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "dns/dns.h"
+#include "dns/srcaddr.h"
 
 struct fake_own {
 	uint16_t type;			/* of its message; 0: RTM_NEWADDR */
@@ -47,3 +48,9 @@ int fake_routes_end(void **state);
 
 /* IPv4 or IPv6, as text. */
 union rcm_dns_address fake_address(const char *text);
+
+/* The ways from there, followed. */
+struct rcm_srcaddr *fake_routes_follow(void);
+
+/* How many ways were asked for to sort the two. */
+unsigned fake_routes_asked_for(struct rcm_srcaddr *srcaddr, const char *a, const char *b);

@@ -11,25 +11,6 @@
 #include "fake_routes.h"
 #include "test.h"
 
-static struct rcm_srcaddr *open_followed(void)
-{
-	struct rcm_srcaddr *srcaddr;
-
-	assert_int_equal(rcm_srcaddr_open(&srcaddr), 0);
-	rcm_srcaddr_follow(srcaddr);
-	return srcaddr;
-}
-
-/* How many ways were asked for to sort the two. */
-static unsigned asked_for(struct rcm_srcaddr *srcaddr, const char *a, const char *b)
-{
-	union rcm_dns_address both[] = { fake_address(a), fake_address(b) };
-
-	host.asked = 0;
-	rcm_srcaddr_sort(srcaddr, both, 2);
-	return host.asked;
-}
-
 static void test_srcaddr_ways_are_forgotten_when_the_kernel_tells_of_a_change(void **state)
 {
 	static const struct {
@@ -43,10 +24,10 @@ static void test_srcaddr_ways_are_forgotten_when_the_kernel_tells_of_a_change(vo
 	struct rcm_srcaddr *srcaddr;
 
 	(void)state;
-	srcaddr = open_followed();
-	asked_for(srcaddr, "192.0.2.1", "192.0.2.2");
+	srcaddr = fake_routes_follow();
+	fake_routes_asked_for(srcaddr, "192.0.2.1", "192.0.2.2");
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-		assert_int_equal(asked_for(srcaddr, "192.0.2.1", "192.0.2.2"), 0);
+		assert_int_equal(fake_routes_asked_for(srcaddr, "192.0.2.1", "192.0.2.2"), 0);
 		memcpy(host.reads, rows[i].reads, sizeof(host.reads));
 		host.read = host.dumped = 0;
 		assert_int_equal(rcm_srcaddr_is_stale(srcaddr), rows[i].stale);
@@ -55,12 +36,12 @@ static void test_srcaddr_ways_are_forgotten_when_the_kernel_tells_of_a_change(vo
 		memset(host.reads, 0, sizeof(host.reads));
 		/* Until they are read anew each is asked for, and none is kept. */
 		for (int j = 0; j < 2; j++)
-			assert_int_equal(asked_for(srcaddr, "192.0.2.1", "192.0.2.2"), rows[i].stale ? 2 : 0);
+			assert_int_equal(fake_routes_asked_for(srcaddr, "192.0.2.1", "192.0.2.2"), rows[i].stale ? 2 : 0);
 		assert_int_equal(rcm_srcaddr_is_stale(srcaddr), rows[i].stale);
 		rcm_srcaddr_follow(srcaddr);
 		assert_int_equal(host.dumped, rows[i].stale);
 		assert_false(rcm_srcaddr_is_stale(srcaddr));
-		assert_int_equal(asked_for(srcaddr, "192.0.2.1", "192.0.2.2"), rows[i].stale ? 2 : 0);
+		assert_int_equal(fake_routes_asked_for(srcaddr, "192.0.2.1", "192.0.2.2"), rows[i].stale ? 2 : 0);
 	}
 	rcm_srcaddr_close(srcaddr);
 }
@@ -81,7 +62,7 @@ static void test_srcaddr_lists_that_can_not_be_read_are_read_again_where_means_r
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		host.addresses_error = rows[i].addresses;
 		host.routes_error = rows[i].routes;
-		srcaddr = open_followed();
+		srcaddr = fake_routes_follow();
 		assert_int_equal(rcm_srcaddr_is_stale(srcaddr), rows[i].stale);
 		host.addresses_error = host.routes_error = host.dumped = 0;
 		rcm_srcaddr_follow(srcaddr);
@@ -130,9 +111,9 @@ static void test_srcaddr_without_a_monitor_nothing_is_kept_nor_read(void **state
 		memset(host.socket_error, 0, sizeof(host.socket_error));
 		host.socket_error[AF_NETLINK] = i == 0 ? EAFNOSUPPORT : i == 1 ? EPERM : 0;
 		host.bind_error = i == 2 ? EPERM : 0;
-		srcaddr = open_followed();
+		srcaddr = fake_routes_follow();
 		for (int j = 0; j < 2; j++)
-			assert_int_equal(asked_for(srcaddr, "192.0.2.1", "192.0.2.2"), 2);
+			assert_int_equal(fake_routes_asked_for(srcaddr, "192.0.2.1", "192.0.2.2"), 2);
 		assert_false(rcm_srcaddr_is_stale(srcaddr));
 		assert_int_equal(host.dumped, 0);
 		assert_int_equal(host.read, 0);
@@ -152,7 +133,7 @@ static void test_srcaddr_can_not_be_opened_where_means_ran_out(void **state)
 		assert_ptr_equal(srcaddr, &host);
 	}
 	host.socket_error[AF_NETLINK] = 0;
-	srcaddr = open_followed();
+	srcaddr = fake_routes_follow();
 	host.socket_error[AF_NETLINK] = EMFILE;
 	assert_int_equal(rcm_srcaddr_renew(srcaddr, &other), -EMFILE);
 	assert_ptr_equal(other, &host);
@@ -182,7 +163,7 @@ static void test_srcaddr_without_sockets_only_a_missing_family_says_something(vo
 		union rcm_dns_address first = fake_address(rows[i].first);
 
 		memset(host.socket_error, 0, sizeof(host.socket_error));
-		srcaddr = open_followed();
+		srcaddr = fake_routes_follow();
 		host.socket_error[rows[i].family] = rows[i].error;
 		rcm_srcaddr_sort(srcaddr, two, 2);
 		assert_memory_equal(&two[0], &first, sizeof(first));
@@ -199,7 +180,7 @@ static void test_srcaddr_renewed_one_ranks_alike_and_has_read_all(void **state)
 	(void)state;
 	HOST_HAS(ways, both);
 	upside_down.precedences.rows[1].value = 100;
-	srcaddr = open_followed();
+	srcaddr = fake_routes_follow();
 	for (int i = 0; i < 2; i++) {
 		union rcm_dns_address two[] = { fake_address("192.0.2.1"), fake_address("2001:db8::1") };
 
@@ -236,13 +217,13 @@ static void test_srcaddr_ways_are_kept_up_to_their_limit_and_begun_anew_beyond_i
 		many[i] = fake_address("10.0.0.0");
 		many[i].in.sin_addr.s_addr = htonl(0x0a000000 + i);
 	}
-	srcaddr = open_followed();
+	srcaddr = fake_routes_follow();
 	rcm_srcaddr_sort(srcaddr, many, RCM_WAYS_MAX);
 	rcm_srcaddr_sort(srcaddr, many, RCM_WAYS_MAX);
 	assert_int_equal(host.asked, RCM_WAYS_MAX);
-	assert_int_equal(asked_for(srcaddr, "10.0.0.0", "10.1.0.0"), 1);
-	assert_int_equal(asked_for(srcaddr, "10.1.0.0", "10.0.0.1"), 1);
-	assert_int_equal(asked_for(srcaddr, "10.0.0.1", "10.1.0.0"), 0);
+	assert_int_equal(fake_routes_asked_for(srcaddr, "10.0.0.0", "10.1.0.0"), 1);
+	assert_int_equal(fake_routes_asked_for(srcaddr, "10.1.0.0", "10.0.0.1"), 1);
+	assert_int_equal(fake_routes_asked_for(srcaddr, "10.0.0.1", "10.1.0.0"), 0);
 	rcm_srcaddr_close(srcaddr);
 }
 

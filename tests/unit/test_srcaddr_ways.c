@@ -38,25 +38,6 @@ int __wrap_ioctl(int fd, unsigned long request, ...)
 	return ifr->ifr_name[0] == '6' ? -1 : 0;
 }
 
-static struct rcm_srcaddr *open_followed(void)
-{
-	struct rcm_srcaddr *srcaddr;
-
-	assert_int_equal(rcm_srcaddr_open(&srcaddr), 0);
-	rcm_srcaddr_follow(srcaddr);
-	return srcaddr;
-}
-
-/* How many ways were asked for to sort the two. */
-static unsigned asked_for(struct rcm_srcaddr *srcaddr, const char *a, const char *b)
-{
-	union rcm_dns_address both[] = { fake_address(a), fake_address(b) };
-
-	host.asked = 0;
-	rcm_srcaddr_sort(srcaddr, both, 2);
-	return host.asked;
-}
-
 /* ---- What is known of a source ---- */
 
 static const struct fake_way far_ways[] = {
@@ -71,7 +52,7 @@ static void check_source(const struct fake_own *own, unsigned count, const char 
 
 	host.owns = own;
 	host.owns_count = count;
-	srcaddr = open_followed();
+	srcaddr = fake_routes_follow();
 	orders = rcm_srcaddr_sort_why(srcaddr, two, 2);
 	assert_non_null(orders);
 	/* What can't be reached goes last. */
@@ -181,9 +162,9 @@ static void test_srcaddr_ways_of_one_class_in_one_block_are_asked_for_once(void 
 	(void)state;
 	HOST_HAS(owns, one_each);
 	HOST_HAS(blocks, blocks);
-	srcaddr = open_followed();
+	srcaddr = fake_routes_follow();
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-		if (asked_for(srcaddr, rows[i].a, rows[i].b) != rows[i].asked)
+		if (fake_routes_asked_for(srcaddr, rows[i].a, rows[i].b) != rows[i].asked)
 			fail_msg("%s and %s: %u", rows[i].a, rows[i].b, host.asked);
 	rcm_srcaddr_close(srcaddr);
 }
@@ -206,10 +187,10 @@ static void test_srcaddr_ways_of_ipv6_are_one_each_where_the_source_is_chosen_by
 		if (i == 1)
 			HOST_HAS(owns, two);
 		host.addresses_error = i == 2 ? -EPERM : 0;
-		srcaddr = open_followed();
-		assert_int_equal(asked_for(srcaddr, "2001:db8::1", "2001:db8::2"), i ? 2 : 1);
-		assert_int_equal(asked_for(srcaddr, "2001:db8::1", "2001:db8::2"), 0);
-		assert_int_equal(asked_for(srcaddr, "192.0.2.1", "192.0.2.2"), 1);
+		srcaddr = fake_routes_follow();
+		assert_int_equal(fake_routes_asked_for(srcaddr, "2001:db8::1", "2001:db8::2"), i ? 2 : 1);
+		assert_int_equal(fake_routes_asked_for(srcaddr, "2001:db8::1", "2001:db8::2"), 0);
+		assert_int_equal(fake_routes_asked_for(srcaddr, "192.0.2.1", "192.0.2.2"), 1);
 		/* On a device the way is another one. */
 		scoped[0].in6.sin6_scope_id = 1;
 		scoped[1].in6.sin6_scope_id = 2;
@@ -231,7 +212,7 @@ static void test_srcaddr_destination_whose_source_is_not_told_is_out_of_reach(vo
 
 	(void)state;
 	HOST_HAS(ways, untold);
-	srcaddr = open_followed();
+	srcaddr = fake_routes_follow();
 	rcm_srcaddr_sort(srcaddr, two, 2);
 	assert_int_equal(ntohl(two[0].in.sin_addr.s_addr), 0xc6336401);
 	rcm_srcaddr_close(srcaddr);
@@ -243,7 +224,7 @@ static void test_srcaddr_of_one_address_or_none_nothing_is_asked(void **state)
 	struct rcm_srcaddr *srcaddr;
 
 	(void)state;
-	srcaddr = open_followed();
+	srcaddr = fake_routes_follow();
 	for (unsigned count = 0; count < 2; count++) {
 		rcm_srcaddr_sort(srcaddr, &one, count);
 		assert_null(rcm_srcaddr_sort_why(srcaddr, &one, count));
